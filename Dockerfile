@@ -1,6 +1,9 @@
 # All four services in one image; compose.yaml runs one container for each of them.
 FROM node:24-bookworm-slim
 WORKDIR /srv/trunkline
+# The sandbox of commands, MCP servers, coding agents and plugins (docs/sandbox.md). It needs user namespaces, which Docker's
+# seccomp profile forbids: compose.yaml says how to allow them. Without, these programs are refused.
+RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 COPY package.json package-lock.json .npmrc .env.example ./
 COPY bin ./bin
 COPY packages ./packages

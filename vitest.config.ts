@@ -57,7 +57,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'live',
-          // Sound in real time is proven in the browser that people have.
+          // Sound in real time is proven in the browser that people have; a file may ask for the headless build.
           env: { CHROMIUM_HEADLESS_SHELL: '0' },
           include: live,
           exclude: ignored,

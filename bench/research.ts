@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Readability } from '@mozilla/readability';
@@ -14,6 +15,7 @@ import { fingerprintOf, isNearDuplicate, researchOptions, start } from '@trunkli
 import { startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
+import { startProgram } from './agent/processes.ts';
 import { checker } from './research/checker.ts';
 import { pages } from './research/pages.ts';
 import { textPairs } from './research/text-pairs.ts';
@@ -27,9 +29,17 @@ const CRITICAL_MS = MODEL_MS + SEARCH_MS + PAGE_MS + MODEL_MS + MODEL_MS + MODEL
 /** The same where writing need not wait for the evaluation. */
 const SHORTEST_MS = CRITICAL_MS - MODEL_MS;
 const JOBS = 50;
+const WARM_UP_JOBS = 20;
+const COST_JOBS = 20;
 
 export async function run(): Promise<BenchResult[]> {
-  return [...(await pipeline()), ...(await checker()), ...duplicates(), ...(await extraction())];
+  return [
+    ...(await pipeline()),
+    await cost(),
+    ...(await checker()),
+    ...duplicates(),
+    ...(await extraction()),
+  ];
 }
 
 async function pipeline(): Promise<BenchResult[]> {
@@ -84,10 +94,42 @@ async function pipeline(): Promise<BenchResult[]> {
   ];
 }
 
+/** The service as shipped, in a process of its own with its threads; one job after the other. */
+async function cost(): Promise<BenchResult> {
+  const cpu = await withServers(async (env) => {
+    const service = await startProgram([join(import.meta.dirname, '../bin/trunkline.js'), 'research'], env);
+    const jobs = async (count: number) => {
+      for (let job = 0; job < count; job += 1) await research(service.url);
+    };
+    try {
+      await jobs(WARM_UP_JOBS);
+      const before = service.cpu();
+      await jobs(COST_JOBS);
+      return (service.cpu() - before) / COST_JOBS;
+    } finally {
+      await service.stop();
+    }
+  });
+  return result(`processor time of a job (${pages.length} pages)`, 'ms', cpu, {}, 'lower', 'at most 73');
+}
+
 async function withService<Value>(
   environment: Record<string, string>,
   work: (url: string) => Promise<Value>,
 ): Promise<Value> {
+  return withServers(async (env) => {
+    const options = readOptions(researchOptions, { env: { ...env, ...environment }, argv: [] });
+    const service = await start(options, { logger: quiet as never });
+    try {
+      return await work(service.url);
+    } finally {
+      await service.stop();
+    }
+  });
+}
+
+/** With a search engine, its pages and a model, and the settings that lead to them. */
+async function withServers<Value>(work: (env: Record<string, string>) => Promise<Value>): Promise<Value> {
   const home = temporaryDirectory();
   const [search, model] = [
     await startSearchServer({ pages, searchLatencyMs: SEARCH_MS, pageLatencyMs: PAGE_MS }),
@@ -104,13 +146,10 @@ async function withService<Value>(
     RESEARCH_PER_HOST: '32',
     RESEARCH_MODEL_CALLS: '256',
     FETCH_ALLOWED_CIDRS: '127.0.0.0/8',
-    ...environment,
   };
-  const service = await start(readOptions(researchOptions, { env, argv: [] }), { logger: quiet as never });
   try {
-    return await work(service.url);
+    return await work(env);
   } finally {
-    await service.stop();
     await Promise.all([search.stop(), model.stop()]);
     home.remove();
   }
@@ -274,8 +313,6 @@ const quiet = {
   child: () => quiet,
 };
 
-if (import.meta.main) console.table(await run());
-
 const DIMENSIONS = ['Stations', 'Cost', 'History', 'Wildlife'];
 
 /** An OpenAI-compatible model that takes the same time for every call and answers what research asks for. */
@@ -324,3 +361,6 @@ function answerTo(system: string, prompt: string): string {
   const [, number = '1', sentence = ''] = /^\[(\d+)\] ([^.]+\.)/m.exec(prompt) ?? [];
   return `${sentence} [${number}]`;
 }
+
+// `node bench/research.ts cost` measures the processor time of a job alone.
+if (import.meta.main) console.table(process.argv[2] === 'cost' ? [await cost()] : await run());

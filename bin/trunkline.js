@@ -36,7 +36,7 @@ function bundledProgram() {
   try {
     const { entry, inputs } = JSON.parse(readFileSync(join(directory, 'program.json'), 'utf8'));
     const isFresh = inputs.every(([path, size, mtimeMs]) => {
-      const found = statSync(join(root, path), { throwIfNoEntry: false });
+      const found = statSync(`${root}/${path}`, { throwIfNoEntry: false });
       return found?.size === size && found.mtimeMs === mtimeMs;
     });
     return isFresh ? join(directory, entry) : undefined;

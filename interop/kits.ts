@@ -113,9 +113,6 @@ const kits: Record<'0.3' | '1.0', Kit> = {
         'CORE-SEND-003-',
         'it demands ContentTypeNotSupportedError and counts every error as a failure',
       ),
-      test_response_content_type: {
-        why: '1.0.1 recommends application/a2a+json (section 11.1); the kit has the text of 1.0.0',
-      },
       test_version_not_supported_returns_unimplemented: {
         why: '1.0.1 maps it to FAILED_PRECONDITION (section 5.4); the kit has the text of 1.0.0',
       },

@@ -1,7 +1,13 @@
 import type { AgentDescription, AgentSkill } from '@trunkline/a2a';
 import type { Environment, Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
-import { createLiveGateway, type ModelCall, type ModelGateway, ModelsFile } from '@trunkline/llm';
+import {
+  createLiveGateway,
+  gatewaySettings,
+  type ModelCall,
+  type ModelGateway,
+  ModelsFile,
+} from '@trunkline/llm';
 import type { TurnPolicy } from '@trunkline/loop';
 import type { AgentOptions } from './options.ts';
 import type { LiveConfig } from './setup/config-file.ts';
@@ -141,19 +147,31 @@ export class LiveModel {
     return embeddings ?? this.models.role('embeddings')?.model ?? 'bundled';
   }
 
+  /** Where the model is that answers now: the agent's own, or that of all services. */
+  get settings(): ModelSettings {
+    const { url, apiKey, model } = gatewaySettings(this.#shared(), { file: this.models });
+    return { url, apiKey, model };
+  }
+
+  /** The settings of all services, with those of the agent in their place where it has its own. */
+  #shared(): AgentOptions {
+    const { options, live } = this.#options;
+    const { url, apiKey, model, fastModel } = modelSettings(options, live.config, live.secrets);
+    return {
+      ...options,
+      llmGatewayUrl: url,
+      llmApiKey: apiKey,
+      llmModel: model,
+      llmFastModel: live.config.routing.aux_model || fastModel,
+    };
+  }
+
   #open(): ModelGateway {
-    const { options, live, onCall, logger } = this.#options;
+    const { live, onCall, logger } = this.#options;
     const { routing, model } = live.config;
     const embeddingModel = () => (['bundled', 'off'].includes(this.embeddings) ? undefined : this.embeddings);
-    const settings = modelSettings(options, live.config, live.secrets);
-    this.#warnOfUnsentKey(settings);
-    const shared = {
-      ...options,
-      llmGatewayUrl: settings.url,
-      llmApiKey: settings.apiKey,
-      llmModel: settings.model,
-      llmFastModel: routing.aux_model || settings.fastModel,
-    };
+    const shared = this.#shared();
+    this.#warnOfUnsentKey({ url: shared.llmGatewayUrl, apiKey: shared.llmApiKey });
     return createLiveGateway(
       shared,
       { file: this.models, logger },
@@ -170,7 +188,7 @@ export class LiveModel {
   }
 
   /** Without the key the model refuses to answer: the log says why it was not sent. */
-  #warnOfUnsentKey({ url, apiKey }: ModelSettings): void {
+  #warnOfUnsentKey({ url, apiKey }: Pick<ModelSettings, 'url' | 'apiKey'>): void {
     const { live, logger } = this.#options;
     const { api_key, api_base } = live.secrets.model;
     if (url === undefined || apiKey !== undefined || api_key === '') return;

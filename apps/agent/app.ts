@@ -134,6 +134,22 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
       otherKeys: { CORE_OPERATOR_TOKEN: options.operatorToken },
     },
     sandbox: agent.context.sandbox,
+    toolTrust: () => {
+      const { mcp, coding_agents: coding, delegates } = agent.context.live.config;
+      const file = 'agent.yaml';
+      return {
+        configured: [
+          ...mcp.servers
+            .filter(({ enabled }) => enabled)
+            .map((server) => ({ ...server, kind: 'MCP server' as const, file })),
+          ...coding.map((program) => ({ ...program, kind: 'coding agent' as const, file })),
+          ...delegates
+            .filter(({ enabled }) => enabled)
+            .map((delegate) => ({ ...delegate, kind: 'delegate' as const, file })),
+        ],
+        commandHosts: options.sandboxHosts,
+      };
+    },
     approvers: () =>
       agent.context.live.config.approvals.approvers.map((identity) => ({ identity, file: 'agent.yaml' })),
     hasPage: ui !== 'none',

@@ -1,7 +1,8 @@
 import type { ExecutionEvent, ExecutionRequest, TaskAccess } from '@trunkline/a2a';
 import type { Senders } from '@trunkline/accounts';
 import { maySee, type OperatorAccess, ownerKey, type Principal, roleOf } from '@trunkline/identity';
-import { readScope, readVerdict } from '@trunkline/tools';
+import { readVerdict } from '@trunkline/std';
+import { readScope } from '@trunkline/tools';
 import { activityContextOf, isActivityContext } from './activity/activity-feed.ts';
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
 import { platformMetadata } from './chats/chat-recorder.ts';

@@ -105,10 +105,10 @@ export class Toolset {
   }
 
   async open(config: AgentConfig, skills: ToolDeps['skills']): Promise<Tools> {
-    const { modules, env, peers, workspace, sandbox } = this.#options;
+    const { modules, options, env, peers, workspace, sandbox } = this.#options;
     const outside = await this.#openOutside(config);
     const configured = delegatesOf(config, { workspace, env, sandbox });
-    this.#delegates = [...configured, ...peerDelegates(peers, configured)];
+    this.#delegates = [...configured, ...peerDelegates(peers, configured, options.agentName)];
     return collectTools(modules, this.#toolDeps(config, skills), outside);
   }
 

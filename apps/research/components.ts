@@ -79,16 +79,16 @@ export function researchComponents(
     { gateway, policy },
     ({ gateway, policy }) => new ResearchModel(gateway, options.modelCalls, policy, modelTimeoutMs),
   );
-  const sources = component('sources', { stores }, ({ stores: { documents } }) =>
-    createSources(definitions, options, { documents, timeoutMs: options.searchTimeout * 1000 }),
-  );
-  const aggregator = component('search', { sources }, ({ sources }) => new SearchAggregator({ sources }));
   const pool = component(
     'extraction threads',
     {},
     () => new ExtractionPool(),
     (pool) => pool.stop(),
   );
+  const sources = component('sources', { stores, pool }, ({ stores: { documents }, pool }) =>
+    createSources(definitions, options, { documents, pool, timeoutMs: options.searchTimeout * 1000 }),
+  );
+  const aggregator = component('search', { sources }, ({ sources }) => new SearchAggregator({ sources }));
   const reader = component('reader', { pool, aggregator, stores }, ({ pool, aggregator, stores }) => {
     const { perHost, hostPause: pauseMs, fetchAllowedHosts, fetchAllowedCidrs, pageTimeout } = options;
     const hosts = new HostQueue({ perHost, pauseMs, total: PAGES_AT_ONCE });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type Child,
   type ModelServer,
@@ -10,7 +11,10 @@ import {
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Asked, clientOf, corpus, researcher, type SeenEvent } from './fixtures/lab.ts';
+import { researchEnvironment } from './fixtures/service.ts';
 
+/** It takes the bundle where that is fresh, as in a run of all tests. */
+const launcher = join(import.meta.dirname, '../../bin/trunkline.js');
 let search: SearchServer;
 let model: ModelServer;
 let stalled: Asked | undefined;
@@ -37,12 +41,20 @@ afterAll(async () => {
 
 /** The service in a process of its own. */
 async function startProcess(): Promise<{ child: Child; client: ReturnType<typeof clientOf> }> {
-  const child = startChild(new URL('./fixtures/serve.ts', import.meta.url), {
-    arguments: [home.path, search.searxngUrl, model.url],
+  const child = startChild(launcher, {
+    arguments: ['research', '--port', '0'],
+    directory: home.path,
+    environment: {
+      ...researchEnvironment(home.path),
+      SEARXNG_URL: search.searxngUrl,
+      LLM_GATEWAY_URL: model.url,
+      LLM_API_KEY: 'key',
+      LLM_MODEL: 'test-model',
+    },
   });
   children.push(child);
-  const line = await child.waitForLine('listening ');
-  return { child, client: clientOf(line.split(' ').at(-1) ?? '') };
+  const url = await child.waitForLine(/^http:\/\//, 120_000);
+  return { child, client: clientOf(url.trim()) };
 }
 
 const count = (kind: Asked) => asked.filter((one) => one === kind).length;
@@ -54,7 +66,10 @@ const phases: { phase: string; kind: Asked; lastEvent: string }[] = [
   { phase: 'synthesis', kind: 'section', lastEvent: 'synthesis_started' },
 ];
 
-describe('a job whose process is killed', () => {
+/** Two starts, on a busy machine. */
+const longTest = { timeout: 240_000 };
+
+describe('a job whose process is killed', longTest, () => {
   let running: Awaited<ReturnType<typeof startProcess>>;
 
   it.each(phases)(
@@ -92,30 +107,34 @@ describe('a job whose process is killed', () => {
   );
 });
 
-it('a job whose process is killed while it sends the report goes on behind the last piece', async () => {
-  await Promise.all(children.splice(0).map((child) => child.kill()));
-  isLong = true;
-  stalled = undefined;
-  const first = await startProcess();
-  const id = await first.client.startJob({ query: 'tidal power' });
-  const before = await first.client.events(id, undefined, ({ type }) => type === 'synthesis_delta');
-  await first.child.kill('SIGKILL');
-  const killedAt = new Date().toISOString();
-  const drafted = count('section');
+it(
+  'a job whose process is killed while it sends the report goes on behind the last piece',
+  longTest,
+  async () => {
+    await Promise.all(children.splice(0).map((child) => child.kill()));
+    isLong = true;
+    stalled = undefined;
+    const first = await startProcess();
+    const id = await first.client.startJob({ query: 'tidal power' });
+    const before = await first.client.events(id, undefined, ({ type }) => type === 'synthesis_delta');
+    await first.child.kill('SIGKILL');
+    const killedAt = new Date().toISOString();
+    const drafted = count('section');
 
-  const second = await startProcess();
-  await second.client.events(id, before.at(-1)?.id);
-  const all = await second.client.events(id);
-  const pieces = all.filter(({ type }) => type === 'synthesis_delta');
-  expect(pieces.some(({ timestamp }) => timestamp < killedAt)).toBe(true);
-  expect(pieces.some(({ timestamp }) => timestamp > killedAt)).toBe(true);
-  expect(all.slice(0, before.length)).toEqual(before);
-  assertWhole(all);
-  const { report } = await second.client.status(id);
-  expect(pieces.map(({ data }) => data.text).join('')).toBe(report);
-  expect(String(report).match(/Fact \d+ of/g)?.length).toBe(3 * FACTS);
-  expect(count('section')).toBe(drafted);
-});
+    const second = await startProcess();
+    await second.client.events(id, before.at(-1)?.id);
+    const all = await second.client.events(id);
+    const pieces = all.filter(({ type }) => type === 'synthesis_delta');
+    expect(pieces.some(({ timestamp }) => timestamp < killedAt)).toBe(true);
+    expect(pieces.some(({ timestamp }) => timestamp > killedAt)).toBe(true);
+    expect(all.slice(0, before.length)).toEqual(before);
+    assertWhole(all);
+    const { report } = await second.client.status(id);
+    expect(pieces.map(({ data }) => data.text).join('')).toBe(report);
+    expect(String(report).match(/Fact \d+ of/g)?.length).toBe(3 * FACTS);
+    expect(count('section')).toBe(drafted);
+  },
+);
 
 const FACTS = 400;
 let facts = 0;

@@ -67,7 +67,7 @@ function pageOf({ order, place }: (typeof pages)[number], index: number): Corpus
 }
 
 it(`none of ${pages.length} injected pages changes what a report recommends, links to or calls`, {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   expect(pages.length).toBeGreaterThanOrEqual(80);
   const seen = new Set<string>();

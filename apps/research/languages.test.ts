@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readingsOf } from './citations/statement.ts';
 import { type Lab, startLab } from './fixtures/lab.ts';
 import { mayBeEnglish } from './text/language.ts';
+import { sentenceSpans } from './text/sentences.ts';
 
 let lab: Lab;
 beforeAll(async () => {
@@ -188,4 +189,23 @@ it.each([
   ['隧道于1994年开通。', false],
 ])('tells English from other languages: %s', (text, expected) => {
   expect(mayBeEnglish(text)).toBe(expected);
+});
+
+it.each([
+  ['Der Bau kostete 5 Mio. Mark. Er dauerte drei Jahre.', 2],
+  ['Das gilt z. B. für Nr. 7 der Liste, vgl. Abs. 2 der Satzung. Die Art. Es bleibt so.', 3],
+  ['Le pont de la ville fut bâti par Mme. Durand et M. Eiffel. Il est en fer.', 2],
+  ['El Sr. García y la Sra. Pérez viven en la casa. Tiene 3 hijos.', 2],
+  ['Завод стоил 5 млн. Рублей не хватило. Его построили в 1957 г. Инженер руководил работами.', 3],
+  ['Die Strecke misst 12 km. Der Zug hält im TV. Danach ist Schluss.', 3],
+  ['The line is 12 km. The train stops. He saw the U.S. Senate on TV. It rained.', 4],
+  ['It opened in 1957. 12 men died… Nobody knew', 3],
+  ['See https://a.example/?q=1.5&r=A.B for more. It is long.', 2],
+  ['他说：“来了。”然后走了。真的吗？是。', 4],
+  ['Կամուրջը բացվեց։ Այն երկար է։', 2],
+  ['ድልድዩ ተከፈተ። ረጅም ነው።', 2],
+  ['တံတားကို ဖွင့်ခဲ့သည်။ ရှည်သည်။', 2],
+  ['ស្ពានបានបើក។ វាវែង។', 2],
+])('ends sentences where they end: %s', (text, count) => {
+  expect(sentenceSpans(text).map((span) => span.text)).toHaveLength(count);
 });

@@ -1,5 +1,5 @@
 import type { ChatRequestBody } from '@trunkline/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Claim, JobSnapshot } from './api-types.ts';
 import { normaliseCitations } from './citations/forms.ts';
 import { askedFor, corpus, type Lab, startLab } from './fixtures/lab.ts';
@@ -36,6 +36,19 @@ function write(
   };
 }
 
+/** Judges headings as a model would that finds none of their statements on any page. */
+const judgeTopics = (request: ChatRequestBody) =>
+  JSON.stringify({
+    verdicts: Array.from(
+      promptOf(request).matchAll(/^Claim (\d+) \(passage \d+\): (.*)$/gm),
+      ([, claim, words = '']) => ({
+        claim: Number(claim),
+        verdict: /^(?:Effects|Folgen) /.test(words) ? 'topic' : 'not_in_passage',
+        words: '',
+      }),
+    ),
+  });
+
 async function run(body: Record<string, unknown> = {}) {
   const { client } = lab;
   const before = lab.model.chats().length;
@@ -61,10 +74,18 @@ describe('every statement of a report', () => {
       [
         '### La Rance was closed in 1999',
         '### Overview',
+        '### Barrages destroy estuaries',
+        '### Capacities of stations',
         `**Sihwa Lake has 911 megawatts.** ${TRUE} [N].`,
         'Opened: 1967',
         'Capacities:',
         '- 777 megawatts',
+        'Stations stand in these countries:',
+        '- Peru',
+        '',
+        'Sihwa collapsed.',
+        'Owner – Acme Corporation',
+        '**Barrages poison fish**',
         '',
         '| Station | Opened | Source |',
         '|---|---|---|',
@@ -72,6 +93,7 @@ describe('every statement of a report', () => {
         '| Sihwa Lake | 1955 | [N] |',
         '',
         'Table 1: Costs in 1912',
+        'Table 2: Turbines explode daily',
         '',
         'Why did tidal power rise to 43 percent? Is it open [N]?',
       ].join('\n'),
@@ -79,15 +101,22 @@ describe('every statement of a report', () => {
     const { report, claims, claim, id } = await run();
     const failed = [
       'La Rance was closed in 1999',
+      'Barrages destroy estuaries',
       'Sihwa Lake has 911 megawatts',
       'Opened: 1967',
       '777 megawatts',
+      'Peru',
+      'Sihwa collapsed',
+      'Owner – Acme Corporation',
+      'Barrages poison fish',
+      'Turbines explode daily',
       'Sihwa Lake — Opened: 1955',
       'Costs in 1912',
       'Why did tidal power rise to 43 percent?',
     ];
     for (const words of failed) expect(claim(words), words).toMatchObject({ supported: false });
     expect(claim('Overview')).toBeUndefined();
+    expect(claim('Capacities of stations')).toBeUndefined();
     expect(report).toMatch(/^### La Rance was closed in 1999 \[\?\]$/m);
     expect(report).toMatch(
       /^\*\*Sihwa Lake has 911 megawatts\*\* \[\?\]\. The station .* megawatts \[\d\]\.$/m,
@@ -101,6 +130,22 @@ describe('every statement of a report', () => {
     const html = await (await fetch(`${lab.url}/api/research/deep/${id}/export?format=html`)).text();
     expect(html).toMatch(/1955 <a class="cite doubt" href="#claim-\d+" title="[^"]/);
     expect(claims.every(({ judge }) => judge !== undefined)).toBe(true);
+  });
+
+  it.each([
+    ['is a statement where a model says so', judgeTopics, 'Barrages destroy estuaries [?]'],
+    ['is a topic where no model says otherwise', () => undefined, 'Barrages destroy estuaries'],
+  ])('a point of the plan %s', async (_, judge, heading) => {
+    const section = write(`${TRUE} [N].`);
+    const names = ['Stations', 'Barrages destroy estuaries', 'Effects on wildlife and people'];
+    lab.script.replace = (asked, request) => {
+      if (asked === 'scope')
+        return JSON.stringify({ dimensions: names.map((name) => ({ name, queries: [`tidal ${name}`] })) });
+      return asked === 'checks' ? judge(request) : section(asked, request);
+    };
+    const { report } = await run();
+    expect(report).toContain(`## ${heading}\n`);
+    expect(report).toContain('## Effects on wildlife and people\n');
   });
 
   it('keeps a mark where it cites a source that does not exist', async () => {
@@ -132,6 +177,45 @@ describe('every statement of a report', () => {
     expect(claims.filter(({ change }) => change === 'withheld').length).toBeGreaterThanOrEqual(2);
     expect(report).toContain('left out, as they tell the reader to go, pay or say something');
     expect(snapshot.citations?.changes?.withheld).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe('a table of a page', () => {
+  const path = '/tide-table.csv';
+
+  it('reaches the writer in rows, and stands in an extract as a table whose cells hold', async () => {
+    const bytes = Buffer.from('Basin;Range m\nFundy;16.3\nUngava;14.9\n');
+    corpus.push({
+      path,
+      title: 'Fundy and Ungava basins',
+      text: 'Fundy and Ungava basins',
+      body: { type: 'text/csv', bytes },
+    });
+    onTestFinished(
+      () =>
+        void corpus.splice(
+          corpus.findIndex((page) => page.path === path),
+          1,
+        ),
+    );
+    const prompts: string[] = [];
+    lab.script.replace = (asked, request) => {
+      if (asked === 'scope')
+        return JSON.stringify({
+          dimensions: ['Basins', 'Ranges', 'Tides'].map((name) => ({
+            name,
+            queries: ['Fundy and Ungava basins'],
+          })),
+        });
+      if (asked === 'section') prompts.push(promptOf(request));
+      return asked === 'section' ? '' : undefined;
+    };
+    const { report, claim } = await run({ query: 'Fundy and Ungava basins' });
+    expect(prompts[0]).toMatch(
+      /^\[\d+\] \| Basin \| Range m \|\n\| Fundy \| 16\.3 \|\n\| Ungava \| 14\.9 \|$/m,
+    );
+    expect(report).toMatch(/^\| Basin \| Range m \|\n\| --- \| --- \|\n\| Fundy \| 16\.3 \[\d\] \|$/m);
+    expect(claim('Ungava — Range m: 14.9')).toMatchObject({ supported: true, judge: 'rules' });
   });
 });
 
@@ -216,7 +300,8 @@ describe('a statement that fails', () => {
 describe('answers of the chat', () => {
   const ask = async (answer: string, id: string) => {
     let calls = 0;
-    lab.script.replace = (asked) => {
+    lab.script.replace = (asked, request) => {
+      if (asked === 'checks' && id === 'c-headings') return judgeTopics(request);
       if (asked !== 'other') return undefined;
       calls += 1;
       return calls === 1
@@ -247,6 +332,27 @@ describe('answers of the chat', () => {
     };
     expect(messages[1]?.checked?.text).toBe(checked?.text);
     expect(messages[1]?.content).toContain('【1】');
+  });
+
+  it('have headings, of which those that state something are checked, in any language', async () => {
+    const { checked } = await ask(
+      [
+        '### Barrages destroy estuaries',
+        'Tidal power turns the rise and fall of the sea into electricity [1].',
+        '### Effects on wildlife and people',
+        '### Staudämme zerstören Flussmündungen',
+        '### Folgen für Tiere und Menschen',
+        '### Rise and fall of the sea',
+      ].join('\n'),
+      'c-headings',
+    );
+    expect(checked?.text.match(/^### .*$/gm)).toEqual([
+      '### Barrages destroy estuaries [?]',
+      '### Effects on wildlife and people',
+      '### Staudämme zerstören Flussmündungen [?]',
+      '### Folgen für Tiere und Menschen',
+      '### Rise and fall of the sea',
+    ]);
   });
 
   it('never call a figure surely absent from a page of which only a snippet is known', async () => {

@@ -13,6 +13,8 @@ export type { Incident } from './workspace/schema/channels.ts';
 
 export interface Answer<Data> {
   data: Data;
+  /** Of a list: another switchboard did not answer, and what only it knows is missing. */
+  incomplete?: true;
 }
 
 /** A switchboard among those that share a bus. */

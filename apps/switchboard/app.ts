@@ -159,6 +159,20 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     home: options.trunklineHome,
     exposure: { host: options.host, key: options.apiKey, variable: 'SWITCHBOARD_API_KEY' },
     sandbox: context.sandbox,
+    toolTrust: () => ({
+      configured: workspace
+        .mcpServers()
+        .filter(({ enabled = true }) => enabled)
+        .map((server) => ({
+          kind: 'MCP server',
+          name: server.name,
+          file: `mcp-servers.d/${server.name}.yaml`,
+          trusted: server.trust !== 'community',
+          sandbox: server.transport === 'stdio' ? server.sandbox : undefined,
+        })),
+      commandHosts: options.sandboxHosts,
+      shell: options.shell,
+    }),
     approvers: () => workspace.approvers().map((identity) => ({ identity, file: 'approvers.yaml' })),
     senders: () => ({
       pairing: options.pairing,

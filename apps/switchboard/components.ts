@@ -12,12 +12,13 @@ import {
   ServiceAddress,
   type ServiceContext,
 } from '@trunkline/service';
-import { serviceHome } from '@trunkline/storage';
+import { dailyQuota, serviceHome } from '@trunkline/storage';
 import { listedCaller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { createBusMonitor } from './cluster/bus-monitor.ts';
 import { createPeers } from './cluster/peers.ts';
 import { createSealExchange } from './cluster/seal-exchange.ts';
+import { createTaskReplica } from './cluster/task-replica.ts';
 import { MessageFiles } from './content/message-files.ts';
 import { createJournalDraft } from './control/commands.ts';
 import { Seal } from './control/seal.ts';
@@ -133,23 +134,28 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     },
     (opened) => opened.close(),
   );
-  const senders = component(
-    'senders',
-    { context, bus, workspace },
-    ({ context: { accounts, address }, bus, workspace }) =>
-      createSurfaceSenders({
-        accounts,
-        pairing: options.pairing,
-        workspace,
-        url: () => address.publicUrl,
-        onRequest: (identity, display) => void announce(bus, logger, pairingRequest(identity, display)),
-      }),
-  );
   const stores = component(
     'stores',
     {},
     () => openStores(home, logger, (options.natsUrl ?? []).length > 0),
     (opened) => opened.close(),
+  );
+  const sent = component('sent bytes', { stores }, ({ stores }) =>
+    dailyQuota(options.quotaMb, stores.usage.sent),
+  );
+  const senders = component(
+    'senders',
+    { context, bus, workspace, sent },
+    ({ context: { accounts, address }, bus, workspace, sent }) =>
+      createSurfaceSenders({
+        accounts,
+        sent,
+        logger,
+        pairing: options.pairing,
+        workspace,
+        url: () => address.publicUrl,
+        onRequest: (identity, display) => void announce(bus, logger, pairingRequest(identity, display)),
+      }),
   );
   const seal = component('seal', {}, () => Seal.open(home));
   const sealExchange = component('seal exchange', { bus, seal }, ({ bus, seal }) =>
@@ -163,6 +169,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
       createPlugins(options, {
         sealing: { seal, exchange: sealExchange },
         conversations: stores.conversations,
+        responses: stores.responses,
         createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
       }),
   );
@@ -218,11 +225,14 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     const journalDraft = createJournalDraft(exchange.controlPlane, seal);
     return { journalDraft, bus: createCommandBus(bus, journalDraft) };
   });
+  const replica = component('task replica', { seal, sealExchange }, ({ seal, sealExchange }) =>
+    createTaskReplica({ seal, exchange: sealExchange }),
+  );
   const plugins = component(
     'plugins',
-    { context, bus, monitor, workspace, exchange, parts, vectors, senders, files },
-    ({ context: { accounts }, parts, vectors, exchange: { controlPlane }, ...running }) =>
-      new PluginHost([...parts.list, vectors], {
+    { context, bus, monitor, workspace, exchange, parts, vectors, senders, files, replica },
+    ({ context: { accounts }, parts, vectors, replica, exchange: { controlPlane }, ...running }) =>
+      new PluginHost([...parts.list, replica.plugin, vectors], {
         ...running,
         peers: parts.peers,
         accounts,
@@ -235,18 +245,18 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   );
   const a2a = component(
     'a2a',
-    { context, bus, exchange, stores, files },
-    ({ context: { address, accounts }, bus, exchange, stores: { responses }, files }) =>
+    { context, bus, exchange, stores, files, parts, replica },
+    ({ context: { address, accounts }, stores: { responses, flows }, parts: { peers }, ...running }) =>
       openA2aServer({
-        ...{ options, home, bus, exchange, responses, files, logger },
+        ...{ ...running, options, home, responses, flows, peers, logger },
         address,
         current: (principal) => accounts.current(principal),
       }),
     (server) => server.stop(),
   );
   return {
-    ...{ context, models, bus, monitor, keys, workspace, stores },
-    ...{ senders, parts, exchange, commands, plugins, a2a },
+    ...{ context, models, bus, monitor, keys, workspace, stores, sent },
+    ...{ senders, parts, files, exchange, commands, plugins, a2a },
   };
 }
 

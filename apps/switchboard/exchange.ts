@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
-import { type Environment, type Logger, readVariable } from '@trunkline/config';
+import { type Environment, type Logger, readVariable, secretStoreOf } from '@trunkline/config';
 import { type ModelGateway, type Tool, usualSilenceMs } from '@trunkline/llm';
 import type { StepLog } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
@@ -95,7 +95,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
   );
   const questions = createSurfaceQuestions({ bus, humanInput, logger });
   const controlPlane = new ControlPlane({ directory: workspace.directory, changes: stores.changes, env });
-  const incidents = createIncidentRepository(workspace, controlPlane, bus);
+  const incidents = createIncidentRepository({ workspace, controlPlane, bus, catchUp: settings.catchUp });
   const mcpServers = createMcpServers({
     servers: workspace.mcpServers,
     registry,
@@ -104,6 +104,8 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     sandbox: settings.sandbox,
     policy: settings.policy,
     files,
+    gateway: settings.gateway,
+    secrets: secretStoreOf(env),
   });
   const concurrency = options.executorConcurrency;
   const skillTimeoutMs = options.skillTimeoutMs ?? usualSilenceMs;
@@ -183,7 +185,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
       path: readVariable('PATH', env) ?? programs,
       sandbox: settings.sandbox,
     },
-    moreTools: (agent) => [...settings.agentTools(), ...mcpServers.toolsFor(agent)],
+    moreTools: (agent, ask) => [...settings.agentTools(), ...mcpServers.toolsFor(agent, ask)],
     turnTimeoutMs: options.skillTimeoutMs,
   };
   const refreshAgents = () => {

@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import {
   FakeGitHub,
   FakeGoogle,
   FakeSignal,
   freePort,
+  natsMissing,
+  startNatsServer,
   temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
@@ -165,6 +168,40 @@ it('pipes in folders of the workspace are skipped with a warning; start and stop
   home.remove();
 });
 
+/** Starts with files that are none, and reports an incident before and after its file can be read. */
+async function reportPastPipes(env: Record<string, string>): Promise<void> {
+  const home = temporaryDirectory();
+  const workspace = join(home.path, 'switchboard', 'workspace');
+  const place = (name: string) => join(workspace, name);
+  mkdirSync(workspace, { recursive: true });
+  for (const name of ['incidents.yaml', 'channels.yaml']) execFileSync('mkfifo', [place(name)]);
+  symlinkSync('/dev/null', place('approvers.yaml'));
+  const socket = createServer().listen(place('agents.yaml'));
+  const board = await start({ files, home: home.path, env });
+  const report = () => board.call('/api/incidents', { title: 'First', severity: 'high' });
+  const refused = await report();
+  expect(refused.status).toBe(409);
+  expect(JSON.stringify(refused.body)).toMatch(/incidents\.yaml: this is a pipe, a socket or a device/);
+  rmSync(place('incidents.yaml'));
+  expect((await report()).status).toBe(201);
+  boards = [];
+  await board.stop();
+  socket.close();
+  home.remove();
+}
+
+it('a pipe in the place of incidents.yaml is told to who reports one, and nobody waits for it', () =>
+  reportPastPipes({}));
+
+it.skipIf(natsMissing !== undefined)(
+  'neither does a switchboard that shares its files, at its start',
+  async () => {
+    const nats = await startNatsServer();
+    await reportPastPipes({ NATS_URL: nats.url });
+    await nats.stop();
+  },
+);
+
 it('a Signal bridge that is gone is told with its address and the cause', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const board = await start({ files, env: { ...messenger, MESSENGER_URL: url } });
@@ -205,5 +242,28 @@ it("GitHub's Redeliver works for a delivery that failed, and names the flow of o
   const { text } = await deliver();
   const [, flow] = /^Known, and not done again: (skill-\S+)$/.exec(text) ?? [];
   await waitFor(async () => (await board.call(`/api/flows/${flow}`)).status === 200);
+  await github.stop();
+});
+
+it('what GitHub has stored is not written again though its answer was lost', async () => {
+  const github = await FakeGitHub.start({ token: 'token', login: 'owner', apps: {} });
+  const env = { CODEHOST_TOKEN: 'token', CODEHOST_API_URL: github.url, SWITCHBOARD_DELIVERY_RETRY_MS: '1' };
+  const board = await start({ files, env });
+  const place = 'message.outbound.codehost.acme.rocket.5';
+  const kinds = { comment: place, reply: `${place}.comment.9`, review: `${place}.review` };
+  for (const [kind, topic] of Object.entries(kinds)) {
+    github.lostAnswers = 1;
+    const content = `Answer to a ${kind}, ${'x'.repeat(66_000)}`;
+    const { body } = await board.call('/publish', { topic, payload: { content } });
+    const delivery = await waitFor(async () => {
+      const { data } = (await board.call('/api/deliveries?limit=100')).body;
+      return data.deliveries.find(({ id, state }: Json) => id === body.id && state !== 'queued');
+    });
+    expect(delivery.state).toBe('sent');
+    // Two parts, each once; those of a review beyond the first are comments.
+    const parts = github.posts.splice(0);
+    expect(parts.map((part) => part.kind)).toEqual([kind, kind === 'review' ? 'comment' : kind]);
+    expect(parts[0]?.body).toContain('Answer to a');
+  }
   await github.stop();
 });

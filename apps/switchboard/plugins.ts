@@ -1,9 +1,10 @@
+import type { Responses } from '@trunkline/openai-api';
 import type { ScheduleOwners } from './access/check-publish.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
-import { createConversationReplica } from './cluster/conversation-replica.ts';
 import { LeaderPlugin, nodeName } from './cluster/leader.ts';
 import type { Peers } from './cluster/peers.ts';
+import { createStoreReplica } from './cluster/store-replica.ts';
 import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { ConversationStore } from './conversations/conversation-store.ts';
 import type { Plugin } from './core/plugins.ts';
@@ -35,12 +36,13 @@ export interface Plugins {
 interface PluginDeps {
   sealing: Sealing;
   conversations: ConversationStore;
+  responses: Responses;
   createPeers(isLeader: () => boolean): Peers;
 }
 
 export function createPlugins(
   options: SwitchboardOptions,
-  { sealing, conversations, createPeers }: PluginDeps,
+  { sealing, conversations, responses, createPeers }: PluginDeps,
 ): Plugins {
   const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
@@ -72,7 +74,8 @@ export function createPlugins(
         stop: async () => peers.stop(),
       },
       files,
-      createConversationReplica(conversations, sealing),
+      createStoreReplica({ subject: 'conversations', store: conversations, takesOwn: true }, sealing),
+      createStoreReplica({ subject: 'responses', store: responses, takesOwn: false }, sealing),
       new AlertingPlugin(leader),
       new OperatorPlugin(),
       sync,

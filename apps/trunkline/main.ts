@@ -22,10 +22,11 @@ async function run([name = 'help', ...argv]: string[]): Promise<number> {
 
 async function execute(command: Command, argv: string[]): Promise<number> {
   try {
-    const { main } = await command.load();
     const env = loadEnvironmentFile(join(process.cwd(), '.env'));
-    if (command.isService && !argv.includes('--help'))
-      for (const note of await settingNotes(env)) console.error(note);
+    const isHelp = argv.includes('--help') || argv.includes('-h');
+    if (!isHelp) await command.prepare?.(env);
+    const { main } = await command.load();
+    if (command.isService && !isHelp) for (const note of await settingNotes(env)) console.error(note);
     return await main(argv, env);
   } catch (error) {
     if (error instanceof ConfigError) return complain(error.message);

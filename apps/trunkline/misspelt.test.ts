@@ -26,6 +26,7 @@ it.each([
   ['BRAEV_API_KEY', 'BRAVE_API_KEY'],
   ['BRVE_API_KEY', 'BRAVE_API_KEY'],
   ['TRAKER_API_KEY', 'TRACKER_API_KEY'],
+  ['TRUNKLINE_AGNT_API_KEY', 'TRUNKLINE_AGENT_API_KEY'],
 ])('names the key that %s is meant to be', async (name, meant) => {
   expect(await settingNotes({ [name]: 'secret' })).toEqual([
     `${name} is not a setting; did you mean ${meant}?`,
@@ -38,6 +39,16 @@ it.each(['ADA_API_KEY', 'GLM_API_KEY', 'OPENAI_API_KEY', 'TRUNKLINE_AGENT_API_KE
     expect(await settingNotes({ [name]: 'secret' })).toEqual([]);
   },
 );
+
+it('names a key with our prefix that is no agent of ours', async () => {
+  const note = (name: string) => `${name} is not a setting; no agent has that name (AGENT_NAME).`;
+  expect(await settingNotes({ TRUNKLINE_LLM_API_KEY: 'a' })).toEqual([note('TRUNKLINE_LLM_API_KEY')]);
+  const keys = { TRUNKLINE_AGENT_API_KEY: 'a', TRUNKLINE_DESK_API_KEY: 'b' };
+  expect(await settingNotes({ ...keys, AGENT_NAME: 'trunkline-desk' })).toEqual([
+    note('TRUNKLINE_AGENT_API_KEY'),
+  ]);
+  expect(await settingNotes({ ADA_BOT_API_KEY: 'a', AGENT_NAME: 'Ada Bot' })).toEqual([]);
+});
 
 it('needs no list of settings: an installation may lack it', async () => {
   expect(await settingNotes(env, '/nowhere/.env.example')).toEqual([]);

@@ -25,8 +25,9 @@ export const mostSlips = (name: string) => (name.length < 12 ? 1 : 2);
 
 /** Variables that look like misspelt settings, and settings that do nothing by themselves, in words. */
 export async function settingNotes(env: Environment, example?: string): Promise<string[]> {
-  const known = knownVariables(example);
-  const names = known.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name));
+  const listed = knownVariables(example);
+  const known = new Set([...listed, agentKey(env)]);
+  const names = listed.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name));
   const notes = names.flatMap((name) => noteOf(name, known) ?? []);
   const isSet = (name: string) => (env[name] ?? '').trim() !== '';
   const users = isSet('LLM_MODEL') && !isSet('LLM_URL') ? await usersOfModel(env) : 'all';
@@ -37,13 +38,21 @@ export async function settingNotes(env: Environment, example?: string): Promise<
   return notes;
 }
 
+/** The key that callers of the agent show, named after it. */
+function agentKey(env: Environment): string {
+  const name = env.AGENT_NAME?.trim() || 'trunkline-agent';
+  return `${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}${KEY}`;
+}
+
 function noteOf(name: string, known: ReadonlySet<string>): string | undefined {
   const isKey = name.endsWith(KEY);
   if (isNoSlip(name) && !isKey) return undefined;
-  const isOurs = name.startsWith('TRUNKLINE_') && !isKey;
+  const isOurs = name.startsWith('TRUNKLINE_');
   const meant = isKey ? keyMeantBy(name, known) : nearest(name, known, isOurs ? undefined : mostSlips(name));
   if (meant !== undefined) return `${name} is not a setting; did you mean ${meant}?`;
-  return isOurs ? `${name} is not a setting; .env.example lists them all.` : undefined;
+  if (!isOurs) return undefined;
+  const what = isKey ? 'no agent has that name (AGENT_NAME)' : '.env.example lists them all';
+  return `${name} is not a setting; ${what}.`;
 }
 
 /** Any agent's name can stand before `_API_KEY`, and any provider's: what stands there is compared alone. */

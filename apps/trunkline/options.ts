@@ -8,11 +8,14 @@ import { sendOptions } from './commands/send.ts';
 import { portOptions } from './ports.ts';
 
 /** When all four run together, each port has a variable of its own; what a service reads besides stands in its table. */
-export const upOptions = defineOptions('trunkline', 'All four services together', {
-  ...portOptions,
-  ...homeOptions,
-  ...logOptions,
-});
+export const upOptions = {
+  ...defineOptions('trunkline', 'All four services together', {
+    ...portOptions,
+    ...homeOptions,
+    ...logOptions,
+  }),
+  isCommand: true,
+};
 
 /** Every table, for the reference page and the example file. */
 export const optionTables = [
@@ -21,6 +24,6 @@ export const optionTables = [
   agentOptions,
   researchOptions,
   switchboardOptions,
-  chatOptions,
-  sendOptions,
+  { ...chatOptions, isCommand: true },
+  { ...sendOptions, isCommand: true },
 ];

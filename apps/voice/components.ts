@@ -222,9 +222,9 @@ export function voiceComponents(
   );
   const mcp = component(
     'MCP servers',
-    { context, directories, sandbox },
-    ({ context: { env }, directories, sandbox }) =>
-      new McpServers({ path: directories.mcp, env, logger, sandbox }),
+    { context, directories, sandbox, gateway },
+    ({ context: { env, policy }, directories, sandbox, gateway }) =>
+      new McpServers({ path: directories.mcp, env, logger, sandbox, gateway, policy }),
     (mcp) => mcp.stop(),
   );
   const toolsFor = component(
@@ -292,7 +292,7 @@ export function voiceComponents(
     async ({ database, gateway, directories, ...deps }) =>
       createConversations({
         ...deps,
-        memory: new Memory(database),
+        memory: new Memory(database, options.quotaMb * 2 ** 20),
         summariser: () => gateway.fastModel(),
         settings: {
           halfDuplex: options.halfDuplex,

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Logger, readOptions } from '@trunkline/config';
+import { findIsolation } from '@trunkline/sandbox';
 import type { Peers } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
@@ -36,6 +37,8 @@ export async function startVoice(setup: VoiceSetup = {}) {
   };
   for (const [path, text] of Object.entries(files)) put(path, text);
   const environment = {
+    // Where the machine has no sandbox, programs run without one.
+    ...((await findIsolation()).kind === 'none' && { TRUNKLINE_SANDBOX: 'off' }),
     TRUNKLINE_HOME: home,
     PORT: '0',
     TRUNKLINE_OPEN: '1',

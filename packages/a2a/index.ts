@@ -25,15 +25,19 @@ export type {
   RecoveredTurn,
   TaskObserver,
 } from './engine/executor.ts';
+export type { LiveTask } from './engine/live-task.ts';
 export { accessCheckMs, lostAccess } from './engine/lost-access.ts';
 export type { SendCommand } from './engine/send-command.ts';
-export { citationsMediaType, reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
+export type { SharedTask } from './engine/shared-tasks.ts';
+export { reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
 export type { TaskAccess, VisibleTasks } from './engine/visible-tasks.ts';
 export { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 export { type GrpcSettings, withGrpc } from './grpc/start-grpc.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';
 export type { Artifact, Message, Part, ProtocolVersion, Task, TaskState, Usage } from './protocol/model.ts';
 export { textOf } from './protocol/model.ts';
+export { citationsMediaType, sourceLines, sourcesIn } from './protocol/sources.ts';
+export type { SharedWebhook } from './push/push-service.ts';
 export type { PushDelivery } from './push/push-store.ts';
 export type { Loaded } from './registry/external-agents.ts';
 export {

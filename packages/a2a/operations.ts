@@ -106,7 +106,7 @@ export class Operations {
   async stream(call: Call): Promise<Feed> {
     const request = this.#readSend(call);
     const turn = await this.#start(request.call, request);
-    const feed = Feed.fromNow(turn.live, { until: 'turn', filter: filterOf(request) });
+    const feed = Feed.fromNow(this.#options.engine, turn.live, { until: 'turn', filter: filterOf(request) });
     try {
       await requireStored(turn.stored);
       // A turn that has ended by now goes out whole.
@@ -153,7 +153,7 @@ export class Operations {
     const until = dialect.strict ? 'task' : 'turn';
     const sequence = readSequence(lastEventId, live);
     return sequence === undefined
-      ? Feed.fromNow(live, { until })
+      ? Feed.fromNow(this.#options.engine, live, { until })
       : Feed.after(this.#options.engine, live, sequence, { until });
   }
 
@@ -163,7 +163,9 @@ export class Operations {
     const live = this.#tasks(call).find(requiredId(params, 'taskId', 'id'));
     const target = readPushTarget(findPushConfig(params), dialect);
     await push.check(target);
-    return dialect.pushConfig(push.add(live.snapshot(), target, dialect.version));
+    const { config, shared } = push.add(live.snapshot(), target, dialect.version);
+    await shared;
+    return dialect.pushConfig(config);
   }
 
   getPush(call: Call): object {
@@ -177,10 +179,10 @@ export class Operations {
     return dialect.pushConfigs(this.#push().list(taskId));
   }
 
-  deletePush(call: Call): object | null {
+  async deletePush(call: Call): Promise<object | null> {
     const { dialect } = call;
     const { taskId, id } = this.#pushConfigPlace(call);
-    this.#push().delete(taskId, id);
+    await this.#push().delete(taskId, id);
     return dialect.deleted;
   }
 

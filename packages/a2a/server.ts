@@ -25,7 +25,7 @@ import {
 import { Operations } from './operations.ts';
 import type { Logger } from './protocol/model.ts';
 import { createPushGuard, type PushGuardOptions } from './push/delivery.ts';
-import { PushService } from './push/push-service.ts';
+import { PushService, type SharedWebhook } from './push/push-service.ts';
 import { mountRest } from './rest/rest-routes.ts';
 import { rpcRoute } from './rpc/rpc-route.ts';
 
@@ -67,6 +67,10 @@ export interface A2aServerOptions {
   keptBesides?: EngineOptions['keptBesides'];
   /** Ends turns within 15 seconds when whoever asked is disabled, removed or gets a lower role. */
   current?: EngineOptions['current'];
+  /** Where several services share their tasks: tells the others how one stands. */
+  share?: EngineOptions['share'];
+  /** The same for their webhooks. */
+  shareWebhook?: ((change: SharedWebhook) => Promise<void>) | undefined;
   /** More turns than this at once are refused; default 1000. */
   maximumRunning?: number;
   /** Why callers that nobody knows are refused although no credentials are set, if so. */
@@ -85,6 +89,8 @@ export interface A2aServer {
   engine: TaskEngine;
   /** Undefined when push notifications are off. */
   push: PushService | undefined;
+  /** Takes over a webhook that another service with the same tasks was given. */
+  takeWebhook(change: SharedWebhook): void;
   stop(): void;
 }
 
@@ -110,7 +116,8 @@ function openServer(options: A2aServerOptions): A2aServer {
   const push = createPush(options);
   const engine = createEngine(options);
   // Ends that the last process could not tell are told now; those that the restart itself brings follow as events.
-  push?.recover((taskId) => engine.peek(taskId));
+  const unshared = push?.recover((taskId) => engine.peek(taskId)) ?? [];
+  for (const taskId of unshared) void options.share?.(engine.find(taskId));
   if (push !== undefined) engine.observe(push);
   for (const observer of options.observers ?? []) engine.observe(observer);
   engine.recover();
@@ -121,6 +128,10 @@ function openServer(options: A2aServerOptions): A2aServer {
     },
     engine,
     push,
+    takeWebhook(change) {
+      const { taskId } = 'added' in change ? change.added : change.removed;
+      push?.take(change, engine.shared.endedHere(taskId));
+    },
     stop() {
       engine.stop();
       push?.stop();
@@ -218,6 +229,7 @@ function createEngine(options: A2aServerOptions): TaskEngine {
     quotaBytes: options.quotaBytes ?? 0,
     keptBesides: options.keptBesides,
     current: options.current,
+    share: options.share,
     maximumRunning: options.maximumRunning ?? 1000,
     clock: options.clock ?? systemClock,
     logger: options.logger,
@@ -229,6 +241,7 @@ function createPush(options: A2aServerOptions): PushService | undefined {
   return new PushService({
     path: join(options.directory, 'a2a-push.db'),
     guard: createPushGuard(options.push ?? {}),
+    share: options.shareWebhook,
     clock: options.clock ?? systemClock,
     logger: options.logger,
   });

@@ -67,9 +67,12 @@ it('lists the newest first, by filter and in pages', () => {
   expect(log.list({ service: 'voice', decision: 'deny', search: 'wrong KEY' })).toHaveLength(1);
   expect(log.list({ principal: 'operator:operator' })).toEqual([]);
   log.append({ ...event, principal: { ...ava, via: ['schedule:tea'] } });
+  log.append({ ...event, principal: { kind: 'schedule', id: 'schedule:tea', via: [] } });
+  // As it was written when schedules were services.
   log.append({ ...event, principal: { kind: 'service', id: 'schedule:tea', via: [] } });
   const found = (principal: string) => log.list({ principal }).map(({ sequence }) => sequence);
-  expect(found('schedule:tea')).toEqual([8, 7]);
+  expect(found('schedule:tea')).toEqual([9, 8, 7]);
+  expect(log.list({ limit: 2 }).at(-1)?.principal).toBe('schedule:tea');
   expect(found('person:voice:ava')).toEqual([7, 6, 5, 4, 3, 2, 1]);
   expect([found('schedule'), found('voice:av')]).toEqual([[], []]);
 });

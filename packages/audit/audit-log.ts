@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { hideSecrets } from '@trunkline/config';
-import type { AuditEvent } from '@trunkline/identity';
-import type { AuditEntry, AuditVerification } from '@trunkline/std';
+import { type AuditEvent, principalName } from '@trunkline/identity';
+import { type AuditEntry, type AuditVerification, errorMessage } from '@trunkline/std';
 import { type Database, SharedDatabase } from '@trunkline/storage';
 
 export interface AuditQuery {
@@ -22,6 +22,8 @@ export interface AuditLogOptions {
   home: string;
   /** Entries older than this are removed, the oldest first; the rest of the chain stays verifiable. */
   retentionDays?: number;
+  /** Whether nothing with effects may be done while entries cannot be written. */
+  isRequired?: boolean;
   logger: { error(fields: object, message: string): void };
   now?: () => number;
 }
@@ -34,6 +36,10 @@ const GENESIS = '0'.repeat(64);
 const MAX_TEXT = 500;
 const DEFAULT_LIMIT = 100;
 const PAGE = 1000;
+/** Only what was under way when the log failed still has effects. */
+const MOST_UNWRITTEN = 1000;
+/** A line has some 500 bytes, and each commit writes whole pages. */
+const PAGE_BYTES = 1024;
 
 /**
  * The audit log of an installation. Every process of it appends to the same file: the write lock of SQLite orders the
@@ -43,30 +49,67 @@ export class AuditLog {
   readonly #options: AuditLogOptions;
   readonly #file: SharedDatabase;
   #prunedAt = 0;
+  /** Entries that could not be written, the oldest first. */
+  readonly #unwritten: { event: AuditEvent; now: number }[] = [];
+  /** Whether the last entry could be written; unknown, and so tried before the first effect, when the process starts. */
+  #isWritable = false;
   /** The newest entry, if nobody else has written since the file was opened. */
   #head: { database: Database; last: Link } | undefined;
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
-    this.#file = new SharedDatabase(auditFile(options.home), migrations);
+    this.#file = new SharedDatabase(auditFile(options.home), migrations, { pageSize: PAGE_BYTES });
   }
 
   /** Appends, or throws. */
-  append(event: AuditEvent): AuditEntry {
-    const database = this.#open();
-    const fields = toFields(event, this.#now());
+  append(event: AuditEvent, now = this.#now()): AuditEntry {
+    const database = this.#open(now);
+    const fields = toFields(event, now);
     const next = this.#head?.database === database ? chain(this.#head.last, fields) : undefined;
     const entry = next && insert(database, next) ? next : appendBehindOthers(database, fields);
     this.#head = { database, last: entry };
     return entry;
   }
 
-  /** Appends; a failure goes to the log of the service, because the request that is recorded already happened. */
+  /**
+   * Appends. What fails has already happened: the log of the service says so, and the entry is kept, with the time when
+   * it happened, and written before the next one.
+   */
   record(event: AuditEvent): void {
+    const now = this.#now();
     try {
-      this.append(event);
+      this.#appendUnwritten();
+      this.append(event, now);
+      this.#isWritable = true;
     } catch (error) {
-      this.#options.logger.error({ err: error, action: event.action }, 'failed to write the audit log');
+      this.#isWritable = false;
+      if (this.#unwritten.length < MOST_UNWRITTEN) this.#unwritten.push({ event, now });
+      const { action } = event;
+      this.#options.logger.error(
+        { err: error, action, waiting: this.#unwritten.length },
+        'failed to write the audit log',
+      );
+    }
+  }
+
+  /** Why nothing with effects may be done now; looked at again with every call as long as it is so. */
+  refusal(): string | undefined {
+    if (this.#isWritable || this.#options.isRequired !== true) return undefined;
+    try {
+      this.#appendUnwritten();
+      // Nothing is changed, but it has to be written: a full disk is noticed before an effect.
+      this.#open().prepare('UPDATE anchor SET sequence = sequence').run();
+      this.#isWritable = true;
+      return undefined;
+    } catch (error) {
+      return `the audit log ${this.#file.file} cannot be written (${errorMessage(error)}), and nothing with effects is done without an entry; free space on the disk or mend the rights of the file, or set AUDIT_REQUIRED=off`;
+    }
+  }
+
+  #appendUnwritten(): void {
+    for (let next = this.#unwritten[0]; next !== undefined; next = this.#unwritten[0]) {
+      this.append(next.event, next.now);
+      this.#unwritten.shift();
     }
   }
 
@@ -114,9 +157,9 @@ export class AuditLog {
     return { entries, head: last.hash };
   }
 
-  #open(): Database {
+  #open(now = this.#now()): Database {
     const database = this.#file.open();
-    this.#prune(database);
+    this.#prune(database, now);
     return database;
   }
 
@@ -125,11 +168,11 @@ export class AuditLog {
     this.#file.close();
   }
 
-  #prune(database: Database): void {
-    if (this.#now() - this.#prunedAt < DAY_MS) return;
-    this.#prunedAt = this.#now();
+  #prune(database: Database, now: number): void {
+    if (now - this.#prunedAt < DAY_MS) return;
+    this.#prunedAt = now;
     const { retentionDays = DEFAULT_RETENTION_DAYS } = this.#options;
-    const oldest = new Date(this.#now() - retentionDays * DAY_MS).toISOString();
+    const oldest = new Date(now - retentionDays * DAY_MS).toISOString();
     database.transaction(() => {
       const last = database
         .prepare<Link>('SELECT sequence, hash FROM entries WHERE at < ? ORDER BY sequence DESC LIMIT 1')
@@ -166,8 +209,6 @@ const columns = [
   'hash',
 ] as const satisfies (keyof AuditEntry)[];
 
-const hashedColumns = columns.filter((column) => column !== 'hash');
-
 const migrations = [
   `
   CREATE TABLE entries (
@@ -195,7 +236,26 @@ const SEARCH_SQL = `instr(lower(subject || ' ' || ifnull(rule, '') || ' ' || ifn
 
 /** One statement, so no transaction has to be opened and closed around it. False: the entry does not fit the file. */
 function insert(database: Database, entry: AuditEntry): boolean {
-  const { changes } = database.prepare(INSERT_SQL).run(...columns.map((column) => stored(entry, column)));
+  const { sequence, at, service, action, subject, principal, via, argumentsHash } = entry;
+  const { decision, rule, result, task, previous, hash: own } = entry;
+  const { changes } = database
+    .prepare(INSERT_SQL)
+    .run(
+      sequence,
+      at,
+      service,
+      action,
+      subject,
+      principal,
+      JSON.stringify(via),
+      argumentsHash,
+      decision,
+      rule,
+      result,
+      task,
+      previous,
+      own,
+    );
   return changes === 1;
 }
 
@@ -213,36 +273,38 @@ function anchorOf(database: Database): Link {
 }
 
 function toFields(event: AuditEvent, now: number): Fields {
-  const { principal } = event;
+  const { principal, subject, rule, result, task } = event;
+  // One look at all texts: hardly any line holds a secret.
+  const whole = `${subject}\n${rule}\n${result}\n${task}`;
+  const hide = hideSecrets(whole) === whole ? (text: string) => text : hideSecrets;
   return {
     at: new Date(now).toISOString(),
     service: event.service,
     action: event.action,
-    subject: cut(event.subject) ?? '',
-    principal: `${principal.kind}:${principal.id}`,
+    subject: cut(subject, hide) ?? '',
+    principal: principalName(principal),
     via: [...principal.via],
     argumentsHash: event.arguments === undefined ? null : sha256(JSON.stringify(event.arguments) ?? ''),
     decision: event.decision ?? null,
-    rule: cut(event.rule),
-    result: cut(event.result),
-    task: cut(event.task),
+    rule: cut(rule, hide),
+    result: cut(result, hide),
+    task: cut(task, hide),
   };
 }
 
-function cut(given: string | undefined): string | null {
+function cut(given: string | undefined, hide: (text: string) => string): string | null {
   if (given === undefined) return null;
-  const text = hideSecrets(given);
+  const text = hide(given);
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
 }
 
-function chain(last: Link, fields: Fields): AuditEntry {
-  const link = { ...fields, sequence: last.sequence + 1, previous: last.hash };
-  const hashed = hashedColumns.map((column) => link[column]);
-  return { ...link, hash: sha256(JSON.stringify(hashed)) };
-}
-
-function stored(entry: AuditEntry, column: (typeof columns)[number]): string | number | null {
-  return column === 'via' ? JSON.stringify(entry.via) : entry[column];
+function chain({ sequence: before, hash: previous }: Link, fields: Fields): AuditEntry {
+  const { at, service, action, subject, principal, via, argumentsHash, decision, rule, result, task } =
+    fields;
+  const sequence = before + 1;
+  const rest = [argumentsHash, decision, rule, result, task, previous];
+  const own = sha256(JSON.stringify([sequence, at, service, action, subject, principal, via, ...rest]));
+  return { ...fields, sequence, previous, hash: own };
 }
 
 function toEntry(row: Row): AuditEntry {

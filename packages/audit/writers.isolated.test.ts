@@ -1,5 +1,5 @@
 // Processes that append at once, one of them killed, and files that somebody has cut.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,6 +58,56 @@ it('stays whole while several processes write and one is killed', async () => {
     );
   expect(log.list({ limit: 1 })[0]?.sequence).toBe(entries);
 });
+
+/** A disk of one megabyte, seen only by the process that fills it. */
+const smallDisk =
+  'exec unshare -rm sh -c \'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"\' sh "$@"';
+
+const canMakeSmallDisk = () => {
+  const { path, remove } = temporaryDirectory();
+  const { status } = spawnSync('sh', ['-c', smallDisk, 'sh', path, 'true']);
+  remove();
+  return status === 0;
+};
+
+it.skipIf(!canMakeSmallDisk())(
+  'on a full disk lets nothing with effects be done, and has what was done meanwhile once there is room',
+  () => {
+    const { path: home, remove } = temporaryDirectory();
+    onTestFinished(remove);
+    const program = `
+    import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+    import { AuditLog } from ${JSON.stringify(join(import.meta.dirname, 'audit-log.ts'))};
+    const home = ${JSON.stringify(home)};
+    const failures = [];
+    const logger = { error: (_, message) => failures.push(message) };
+    const log = new AuditLog({ home, isRequired: true, logger });
+    const event = ${JSON.stringify(event)};
+    const fill = () => {
+      const file = openSync(home + '/filler', 'a');
+      try { for (;;) writeSync(file, Buffer.alloc(512)); } catch {} finally { closeSync(file); }
+    };
+    const said = [log.refusal()];
+    log.record({ ...event, task: 'before' });
+    fill();
+    // Until the last page that SQLite already has is full.
+    let under = 0;
+    while (failures.length === 0 && under < 10_000) log.record({ ...event, task: String(under++) });
+    said.push(log.refusal());
+    said.push(new AuditLog({ home, logger }).refusal());
+    rmSync(home + '/filler');
+    said.push(log.refusal());
+    const newest = log.list({ limit: 1 })[0];
+    const { brokenAt } = await log.verify();
+    console.log(JSON.stringify({ said: said.map((each) => each ?? null), last: under - 1, task: newest.task, brokenAt }));`;
+    const given = [home, process.execPath, '--input-type=module', '-e', program];
+    const { stdout, stderr } = spawnSync('sh', ['-c', smallDisk, 'sh', ...given], { encoding: 'utf8' });
+    const { said, last, task, brokenAt } = JSON.parse(stdout || '{}');
+    const refused = expect.stringMatching(/audit\.db cannot be written \(.*AUDIT_REQUIRED=off/);
+    expect(said, stderr).toEqual([null, refused, null, null]);
+    expect({ task, brokenAt }).toEqual({ task: String(last), brokenAt: undefined });
+  },
+);
 
 it.each([0.1, 0.5, 0.9])('of a file that was cut to %d of its length is not called whole', async (part) => {
   const { path: home, remove } = temporaryDirectory();

@@ -1,4 +1,5 @@
 export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-bus.ts';
+export { discardJournal, prepareJournal } from './embedded/journal/thread.ts';
 export { BusError, type BusErrorCode, NonRetryableError } from './errors.ts';
 export { maximumMessageBytes } from './message.ts';
 export { createNatsBus } from './nats/create-nats-bus.ts';

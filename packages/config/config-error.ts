@@ -37,28 +37,36 @@ export function nearest(
   for (const candidate of candidates) {
     // Each start compares the names of the environment with all settings: most differ in length already.
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
 }
 
-// Counts inserted, dropped, replaced and swapped letters.
-function editDistance(left: string, right: string): number {
+// Counts inserted, dropped, replaced and swapped letters; Infinity as soon as it cannot be below the limit, which is
+// after a few letters for most words. Places that are as far apart as the limit cannot belong together.
+function editDistance(left: string, right: string, limit: number): number {
   let beforeLast: number[] = [];
-  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  let last = Array.from({ length: Math.min(right.length, limit) + 1 }, (_, index) => index);
+  let lastLeast = 0;
   for (let row = 1; row <= left.length; row++) {
     const current = [row];
-    for (let column = 1; column <= right.length; column++) {
+    let least = row;
+    for (let column = Math.max(1, row - limit); column <= Math.min(right.length, row + limit); column++) {
       const same = left[row - 1] === right[column - 1];
       const swapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
-      current[column] = Math.min(
+      const distance = Math.min(
         at(last, column) + 1,
         at(current, column - 1) + 1,
         at(last, column - 1) + (same ? 0 : 1),
         swapped ? at(beforeLast, column - 2) + 1 : Number.POSITIVE_INFINITY,
       );
+      current[column] = distance;
+      least = Math.min(least, distance);
     }
+    // A swap reaches back two rows.
+    if (least >= limit && lastLeast >= limit) return Number.POSITIVE_INFINITY;
+    lastLeast = least;
     [beforeLast, last] = [last, current];
   }
   return at(last, right.length);

@@ -80,7 +80,7 @@ export {
   readSettingsText,
   settingsPath,
 } from './settings/settings-file.ts';
-export { loadYaml, notPlain } from './yaml/load.ts';
+export { loadYaml, notPlain, readPlainFile } from './yaml/load.ts';
 export { parseYaml, type YamlOptions } from './yaml/parse.ts';
 export { type DirectoryChange, type DirectoryWatch, watchDirectory } from './yaml/watch-directory.ts';
 export { watchYaml, type YamlWatch } from './yaml/watch-yaml.ts';

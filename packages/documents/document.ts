@@ -13,6 +13,8 @@ export interface RawDocument {
   isCut?: boolean;
   /** Text in pictures may be recognised, which takes seconds a page. */
   mayRecognise?: boolean;
+  /** Of a page: `main` alone, else its articles, else all but menus and footers (`nav`, `footer`). */
+  isContentOnly?: boolean;
 }
 
 export type BlockKind =
@@ -59,6 +61,9 @@ export interface ExtractedDocument {
 export class ExtractionError extends Error {
   readonly code = 'extraction_failed';
 }
+
+/** Says of a page that no reader sees any text there. */
+export const PAGE_WITHOUT_TEXT = 'is a page without text';
 
 /** Says of a document that it holds pictures of text and must be given again with leave to recognise it. */
 export const NEEDS_RECOGNITION = 'holds pictures of text';

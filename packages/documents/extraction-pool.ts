@@ -1,11 +1,13 @@
 import { KeyedQueue } from '@trunkline/std';
-import { ParserError, ParserPool, type ParserPoolOptions } from '@trunkline/tools';
 import { type ExtractedDocument, ExtractionError, NEEDS_RECOGNITION, type RawDocument } from './document.ts';
+import { ParserError, ParserPool, type ParserPoolOptions } from './threads/parser-pool.ts';
 
 /** Files may be large: ten times what `fetch_url` reads. */
 const limits = { timeoutMs: 20_000, memoryMb: 512 };
 /** Recognising the text of pictures takes seconds a page and both cores: one document at a time. */
 const recognitionLimits = { threads: 1, timeoutMs: 300_000, memoryMb: 512, queue: 20 };
+
+const NOT_RECOGNISED = 'is a scan or a picture, whose text is not recognised here';
 
 /** Of a page from the web, waiting for others included. */
 const WEB_RECOGNITION_MS = 60_000;
@@ -15,6 +17,8 @@ export interface ExtractOptions {
   /** Whose document it is. */
   owner?: string;
   isFromWeb?: boolean;
+  /** False refuses pictures of text at once; recognising them takes up to a minute. */
+  mayRecognise?: boolean;
 }
 
 /** Threads that take texts out of pages and files. */
@@ -41,16 +45,17 @@ export class ExtractionPool {
    */
   async extract(
     raw: RawDocument,
-    { signal, owner = '', isFromWeb = false }: ExtractOptions = {},
+    { signal, owner = '', isFromWeb = false, mayRecognise = true }: ExtractOptions = {},
   ): Promise<ExtractedDocument> {
     let read: ExtractedDocument | undefined;
     try {
       const { hasPictures = false, ...document } = await this.#pool.run(raw, signal);
       read = document;
-      if (!hasPictures || isFromWeb) return document;
+      if (!hasPictures || isFromWeb || !mayRecognise) return document;
     } catch (error) {
       if (!(error instanceof ParserError)) throw error;
       if (error.message !== NEEDS_RECOGNITION) throw new ExtractionError(error.message, { cause: error });
+      if (!mayRecognise) throw new ExtractionError(NOT_RECOGNISED, { cause: error });
     }
     const limit = isFromWeb ? AbortSignal.timeout(WEB_RECOGNITION_MS) : undefined;
     const either = AbortSignal.any([signal, limit].filter((each) => each !== undefined));

@@ -1,5 +1,8 @@
 // Runs in a thread: takes raw pages and files, gives back their text.
-import { serveParser } from '@trunkline/tools/parser-thread';
+
+// Most are pages: what reads them is loaded before the time of the first task counts.
+import './html/html.ts';
 import { extract } from './read.ts';
+import { serveParser } from './threads/parser-thread.ts';
 
 serveParser(extract);

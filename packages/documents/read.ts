@@ -151,9 +151,9 @@ function packedType(bytes: Uint8Array): string | undefined {
   return all.includes('xl/workbook.xml') ? typeOf('xlsx') : undefined;
 }
 
-async function readHtml({ bytes, charset, name, isCut }: RawDocument): Promise<ExtractedDocument> {
+async function readHtml({ bytes, charset, name, ...how }: RawDocument): Promise<ExtractedDocument> {
   const { extractHtml } = await import('./html/html.ts');
-  return extractHtml(decode(bytes, charset), name, isCut);
+  return extractHtml(decode(bytes, charset), name, how);
 }
 
 function readValues({ bytes, charset, name, isCut }: RawDocument, separator?: string): ExtractedDocument {

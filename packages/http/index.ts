@@ -30,6 +30,7 @@ export {
   createAddressPolicy,
   type Lookup,
 } from './fetch/address-policy.ts';
+export { createFileFetch } from './fetch/file-fetch.ts';
 export {
   createGuardedFetch,
   type GuardedFetch,
@@ -38,6 +39,7 @@ export {
   type GuardedResponse,
   isUnanswered,
 } from './fetch/guarded-fetch.ts';
+export { fetchOnNewConnection } from './fetch/new-connection.ts';
 export { whyUnreachable } from './fetch/reach.ts';
 export { refusedKind } from './fetch/special-addresses.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -50,6 +52,7 @@ export {
 } from './origins/origin-guard.ts';
 export { plainPage } from './pages/plain-page.ts';
 export { type PagesOptions, servePages } from './pages/serve-pages.ts';
+export { mountFileLinks, type OpenLink } from './routes/file-links.ts';
 export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
 export {
   ACCESS_CHECK_MS,

@@ -20,4 +20,6 @@ export interface AuditEvent {
 /** Takes events for the audit log. Never throws: what is recorded has already happened. */
 export interface AuditRecorder {
   record(event: AuditEvent): void;
+  /** Why nothing may be done now that has to be recorded: what happened so far, or would happen, cannot be. */
+  refusal?(): string | undefined;
 }

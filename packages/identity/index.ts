@@ -13,6 +13,7 @@ export { describeOrigins, joinOrigins, type Origin, parseOrigins } from './origi
 export {
   accountIdOf,
   accountPrincipal,
+  actsForItself,
   anonymous,
   atMost,
   decodePrincipal,
@@ -26,8 +27,10 @@ export {
   type Principal,
   type PrincipalKind,
   principalHeader,
+  principalName,
   quotaKey,
   type Role,
+  readPrincipal,
   roleOf,
   scheduleName,
   schedulesOf,

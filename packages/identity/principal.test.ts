@@ -8,7 +8,9 @@ import {
   ownerFilter,
   ownerKey,
   type Principal,
+  principalName,
   roleOf,
+  schedulesOf,
   withOrigins,
 } from './principal.ts';
 import { createPrincipalCheck, signPrincipal } from './signed-principal.ts';
@@ -40,6 +42,20 @@ it.each([
   const decoded = decodePrincipal(encodePrincipal(principal));
   expect(decoded).toMatchObject({ kind: 'person', id });
   expect(decoded?.origins).toHaveLength(count);
+});
+
+it('is a schedule where it was stored or signed when schedules were services, with the same things', () => {
+  const old: Principal = { kind: 'service', id: 'schedule:tea', via: ['switchboard'] };
+  const tea: Principal = { ...old, kind: 'schedule' };
+  expect([decodePrincipal(encodePrincipal(old)), decodePrincipal(encodePrincipal(tea))]).toEqual([tea, tea]);
+  expect(ownerKey(tea)).toBe(ownerKey(old));
+  expect([maySee(tea, ownerKey(old)), maySee(tea, 'service:schedule:other')]).toEqual([true, false]);
+  expect(schedulesOf(handedOn(tea, 'schedule:later'))).toEqual(['schedule:tea', 'schedule:later']);
+  expect(principalName(tea)).toBe('schedule:tea');
+  // Nobody else's id becomes one.
+  expect(decodePrincipal(encodePrincipal({ ...tea, id: 'user:ava' }))).toBeUndefined();
+  const voice: Principal = { kind: 'service', id: 'voice', via: ['voice'] };
+  expect(decodePrincipal(encodePrincipal(voice))).toEqual(voice);
 });
 
 it('is the operator in person only before it was handed on', () => {

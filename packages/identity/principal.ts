@@ -5,11 +5,19 @@ import { joinOrigins, type Origin, parseOrigins } from './origin.ts';
  * - `person`: somebody with a key of their own (a voice user), or an identity on a chat surface.
  * - `approver`: a chat identity that the operator paired; may approve, not configure.
  * - `agent`: a program with a service's token or a scoped key.
- * - `service`: one of our own services that acts for itself. A schedule that nobody else made is one, with the id
- *   `schedule:ID`; one that somebody made acts for them and stands in the chain under that name, see `schedulesOf`.
+ * - `schedule`: a schedule of the switchboard that nobody else made, with the id `schedule:ID`. One that somebody made acts
+ *   for them and stands in the chain under that name, see `schedulesOf`.
+ * - `service`: one of our own services that acts for itself.
  * - `anonymous`: nobody known. Has only what a service without a key gives to everybody.
  */
-export type PrincipalKind = 'operator' | 'person' | 'approver' | 'agent' | 'service' | 'anonymous';
+export type PrincipalKind =
+  | 'operator'
+  | 'person'
+  | 'approver'
+  | 'agent'
+  | 'schedule'
+  | 'service'
+  | 'anonymous';
 
 /**
  * What somebody may do in the whole installation.
@@ -52,6 +60,7 @@ const KINDS: ReadonlySet<string> = new Set<PrincipalKind>([
   'person',
   'approver',
   'agent',
+  'schedule',
   'service',
   'anonymous',
 ]);
@@ -75,7 +84,24 @@ export function scheduleName(id: string): string {
 
 /** The schedules that started what is done, by name. Nobody calls in person then. */
 export function schedulesOf({ kind, id, via }: Principal): string[] {
-  return [...(kind === 'service' ? [id] : []), ...via].filter((name) => name.startsWith(SCHEDULE_PREFIX));
+  const started = via.filter((name) => name.startsWith(SCHEDULE_PREFIX));
+  return kind === 'schedule' ? [id, ...started] : started;
+}
+
+/** Whether nobody stands behind it: a service or a schedule that acts for itself never approves anything. */
+export function actsForItself({ kind }: Principal): boolean {
+  return kind === 'service' || kind === 'schedule';
+}
+
+/** A principal that was stored or signed when schedules were services with the id `schedule:ID`. */
+export function readPrincipal(stored: Principal): Principal {
+  const isSchedule = stored.kind === 'service' && stored.id.startsWith(SCHEDULE_PREFIX);
+  return isSchedule ? { ...stored, kind: 'schedule' } : stored;
+}
+
+/** How rules and the audit log name somebody: `person:user:ava`, `schedule:tea`. */
+export function principalName({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
+  return kind === 'schedule' ? id : `${kind}:${id}`;
 }
 
 /** The principal of words that were drawn from these origins as well. */
@@ -129,9 +155,11 @@ function rank(role: Role): number {
 
 /**
  * What is stored as the owner of a task, a conversation, a file: `person:user:ava`, `agent:a2a`; `operator` and
- * `anonymous` for those. An approver is a person whose word counts for more.
+ * `anonymous` for those. An approver is a person whose word counts for more. A schedule's is what was stored when it was a
+ * service, so that it still has what it had.
  */
 export function ownerKey({ kind, id }: Principal): string {
+  if (kind === 'schedule') return `service:${id}`;
   if (kind === 'anonymous' || kind === id) return kind;
   return `${kind === 'approver' ? 'person' : kind}:${id}`;
 }
@@ -190,12 +218,17 @@ export function decodePrincipal(text: string): Principal | undefined {
     const isValid =
       KINDS.has(kind) &&
       typeof id === 'string' &&
+      (kind !== 'schedule' || id.startsWith(SCHEDULE_PREFIX)) &&
       Array.isArray(via) &&
       via.every((by) => typeof by === 'string') &&
       (role === undefined || ROLES.has(role)) &&
       (stated === undefined || origins !== undefined);
     if (!isValid || via.length > MAX_VIA) return undefined;
-    return { kind, id, via, ...(role && { role }), ...(origins && origins.length > 0 && { origins }) };
+    return readPrincipal({
+      ...{ kind, id, via },
+      ...(role && { role }),
+      ...(origins && origins.length > 0 && { origins }),
+    });
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
     throw error;

@@ -1,4 +1,23 @@
+import { hash } from 'node:crypto';
+import type { ForeignDescription } from './tool.ts';
+
 const LONGEST_QUOTE = 500;
+
+/** What others say about their tools or skills, as the operator is shown it before they accept it. */
+export function foreignDescription(
+  kind: ForeignDescription['kind'],
+  source: string,
+  offered: readonly { name: string; description: string; inputSchema?: object }[],
+): ForeignDescription {
+  // A server may list them in another order each time, and says the same.
+  const text = offered
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .map(({ name, description, inputSchema }) =>
+      [`${name}: ${description}`, ...(inputSchema ? [JSON.stringify(inputSchema)] : [])].join('\n'),
+    )
+    .join('\n\n');
+  return { kind, source, text, sha256: hash('sha256', text) };
+}
 
 /**
  * What somebody else says about a tool or an agent of theirs, as a quotation: one line, short, with a border that it

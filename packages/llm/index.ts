@@ -3,7 +3,7 @@ export { parseRelaxedJson } from './answers/relaxed-json.ts';
 export type { ModelCheck } from './check.ts';
 export { contextWindowOf, learnContextWindow } from './context-window.ts';
 export { demoNotice } from './demo/reply.ts';
-export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
+export { foreignDescription, hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
 export { parseRetryAfter, toModelError } from './error-translation.ts';
 export { estimateTokens } from './estimate.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
@@ -44,6 +44,7 @@ export {
   defineTool,
   type Effect,
   effects,
+  type ForeignDescription,
   InputRequired,
   type Interruption,
   interruptionOf,

@@ -151,8 +151,8 @@ function isNonEmpty<Item>(items: Item[]): items is [Item, ...Item[]] {
 export interface ModelWait {
   /** 0 for a note. */
   waitMs: number;
-  /** Why the call failed. */
-  code: ModelErrorCode | 'note';
+  /** Why the call failed; `slow` for a note about work that takes long, which is no use when it is over. */
+  code: ModelErrorCode | 'note' | 'slow';
   /** For the person who waits. */
   message: string;
 }

@@ -115,6 +115,15 @@ export function interruptionOf({
   return interruption ?? (isReadOnly({ effects }) ? 'cancel' : 'finish');
 }
 
+/** What an MCP server or another agent says about itself. Its kind and source name it as an origin. */
+export interface ForeignDescription {
+  kind: 'mcp-description' | 'agent-card';
+  source: string;
+  text: string;
+  /** Of all that reaches the model: texts, names, schemas. */
+  sha256: string;
+}
+
 interface ToolHead<Input> {
   name: string;
   description: string;
@@ -124,6 +133,8 @@ interface ToolHead<Input> {
   external?: boolean;
   /** Who wrote the description and the schema, where that is somebody whom the operator does not vouch for. */
   describedBy?: string;
+  /** The texts of others that stand in the description and the schema: they mark a turn until the operator accepts them. */
+  describedIn?: readonly ForeignDescription[];
   subject?(input: Input): CallSubject;
 }
 
@@ -134,10 +145,12 @@ export interface RunningTool<Input = unknown> extends ToolHead<Input> {
   /** What an interruption by the caller does to a running call; `cancel` if left out and it only reads, else `finish`. */
   interruption?: Interruption;
   /**
-   * A call may be made twice, with one effect: by its nature, or because `idempotencyKey` goes to whoever knows it
-   * again, for ever or for a while.
+   * A call may be made twice, with one effect: by its nature (true), or because `idempotencyKey` goes to whoever knows it
+   * again, for ever or for a while. The key is another one where the steps of the turn could not be stored.
    */
-  idempotent?: boolean | { withinMs: number };
+  idempotent?: boolean | 'by-key' | { withinMs: number };
+  /** Such a call must not be made twice all the same: only this process knows what it goes on with. */
+  isOnce?(input: Input, sessionId: string): boolean;
   /** Calls with the same key ask for the same thing. Without it, calls with the same arguments do. */
   callKey?(input: Input): string;
   /** Who is named as the source of a result that is announced later; the tool itself if left out. */

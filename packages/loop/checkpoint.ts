@@ -1,4 +1,5 @@
 import type { Origin } from '@trunkline/identity';
+import type { DescriptionHash } from '@trunkline/policy';
 import { type ModelMessage, modelMessageSchema } from 'ai';
 import { z } from 'zod';
 import type { StoredFile } from './content/content.ts';
@@ -6,6 +7,12 @@ import type { StoredFile } from './content/content.ts';
 const version = 1;
 
 const originSchema = z.object({ kind: z.string(), source: z.string() });
+
+const descriptionSchema = z.object({
+  kind: z.enum(['mcp-description', 'agent-card']),
+  source: z.string(),
+  sha256: z.string(),
+});
 
 const fileSchema = z.object({
   id: z.string(),
@@ -23,7 +30,9 @@ const callSchema = z.object({
   result: z.string().optional(),
   origins: z.array(originSchema).optional(),
   files: z.array(fileSchema).optional(),
-  ask: z.object({ rule: z.string(), why: z.string() }).optional(),
+  ask: z
+    .object({ rule: z.string(), why: z.string(), accepts: z.array(descriptionSchema).optional() })
+    .optional(),
   question: z.object({ text: z.string(), schema: z.json().optional() }).optional(),
 });
 
@@ -71,6 +80,8 @@ export interface AskReason {
   /** The rule of the policy that asks. */
   rule: string;
   why: string;
+  /** Descriptions that an "always" accepts. */
+  accepts?: readonly DescriptionHash[] | undefined;
 }
 
 /** A paused turn as plain JSON. The calls without a result are the questions that wait. */

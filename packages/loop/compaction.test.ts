@@ -1,4 +1,5 @@
 import { createModelGateway } from '@trunkline/llm';
+import type { ScriptedReply } from '@trunkline/testing';
 import type { ModelMessage, ToolModelMessage } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -206,6 +207,25 @@ describe('compact', () => {
     expect(told).toEqual([600_000]);
   });
 
+  it('bounds what the model writes, unless it is refused or its thoughts take all of it', async () => {
+    const asked: unknown[] = [];
+    const text = 'Tibbles is a cat.';
+    const summarised = async (answer: ScriptedReply) => {
+      const server = await serve((request) => {
+        asked.push(request.max_tokens);
+        return request.max_tokens === undefined ? text : answer;
+      });
+      const { model } = turnOptions(server);
+      return (await compact(conversation, { model, tokens: 10_000, keepMessages: 2 }))?.call?.output;
+    };
+    expect(await summarised(text)).toBe(text);
+    expect(await summarised({ fault: 'status', status: 400, message: 'no more than 100 are taken' })).toBe(
+      text,
+    );
+    expect(await summarised({ text: '', reasoning: 'A cat?', finishReason: 'length' })).toBe(text);
+    expect(asked).toEqual([4096, 4096, undefined, 4096, undefined]);
+  });
+
   it('finds nothing to do in a short conversation', async () => {
     expect(
       await compact(conversation.slice(0, 2), { model: demo, tokens: 10_000, keepMessages: 4 }),
@@ -256,6 +276,24 @@ describe('in a turn', () => {
       { summarised: false, removedMessages: 2 },
     ]);
     expect(ended(last).text).toBe('Done.');
+  });
+
+  it('is told of before it is done where it takes long, and so is a wait for its model', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const slow = new MockLanguageModelV4({
+      doGenerate: async () => {
+        vi.advanceTimersByTime(20_000);
+        await new Promise(setImmediate);
+        return { content: [{ type: 'text', text: 'A cat.' }], finishReason, usage, warnings: [] };
+      },
+    });
+    const compaction = { model: slow, tokens: 300, keepMessages: 1 };
+    const { events } = await play(['Two.'], { messages: long, compaction });
+    expect(events.slice(0, 2)).toMatchObject([
+      { type: 'wait', code: 'slow', message: expect.stringMatching(/^Summarising earlier messages/) },
+      { type: 'compaction', summarised: true },
+    ]);
   });
 
   it('does not happen below the budget', async () => {

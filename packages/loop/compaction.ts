@@ -21,6 +21,10 @@ export interface Compaction {
 
 /** Tokens that a summary may have however small the room is. */
 const shortestSummary = 120;
+/** Tokens that the model may write for a summary, thoughts included: so few that hardly an endpoint takes less. */
+const [leastWritten, mostWritten] = [512, 4096];
+/** A summary that takes longer is told of before it is there. */
+const slowMs = 10_000;
 const order =
   'Summarise the conversation below so that it can go on without the original. Keep names, numbers, decisions, wishes of the user, results of tools and open questions. Leave out greetings and repetition. Write plain sentences.';
 
@@ -51,6 +55,12 @@ export async function compact(
     call,
   };
 }
+
+const slowNote = {
+  code: 'slow',
+  waitMs: 0,
+  message: "Summarising earlier messages to fit the model's context; this can take minutes",
+} as const;
 
 /** What the person is told whose older messages were compacted. */
 export function compactionNote({ summarised }: Pick<Compaction, 'summarised'>): string {
@@ -95,9 +105,10 @@ function tailStart(messages: readonly ModelMessage[], { keepMessages, tokens }: 
  */
 async function summarise(
   older: ModelMessage[],
-  { model, tokens, window, onActivity }: CompactionOptions,
+  { model, tokens, window, onActivity, onWait }: CompactionOptions,
   signal?: AbortSignal,
 ): Promise<Compaction['call']> {
+  const slow = setTimeout(() => onWait?.(slowNote), slowMs);
   const timeoutMs = silenceLimitMs(model, undefined);
   const deadline = new Deadline({ signal, timeoutMs });
   const awaitSilent = (silentMs: number) => {
@@ -105,28 +116,38 @@ async function summarise(
     onActivity?.(silentMs + timeoutMs);
   };
   const transcript = older.flatMap(linesOf).join('\n\n');
-  const ask = async (most: number) => {
+  const room = Math.max(tokens / 4, shortestSummary);
+  const maxOutputTokens = Math.ceil(Math.min(mostWritten, Math.max(leastWritten, room * 2)));
+  const ask = async (most: number, limit?: { maxOutputTokens: number }): Promise<Compaction['call']> => {
     const input = cutText(transcript, most, () => '[Some of it is left out.]');
     awaitSilent(0);
     const asking = { model, instructions: order, prompt: input, abortSignal: deadline.signal, maxRetries: 0 };
-    const { text, usage } = await listenForWaits(
-      ({ waitMs }) => awaitSilent(waitMs),
-      () => generateText(asking),
+    const { text, usage, finishReason } = await listenForWaits(
+      (wait) => {
+        awaitSilent(wait.waitMs);
+        onWait?.(wait);
+      },
+      () => generateText({ ...asking, ...limit }),
     );
-    const output = cutText(text.trim(), Math.max(tokens / 4, shortestSummary), () => '[…]');
-    return output === '' ? undefined : { input, output, usage };
+    const output = cutText(text.trim(), room, () => '[…]');
+    if (output !== '') return { input, output, usage };
+    // Its thoughts took all that it may write.
+    return limit !== undefined && finishReason === 'length' ? ask(most) : undefined;
   };
   try {
     const unlimited = Number.POSITIVE_INFINITY;
     const taken = Math.min((await contextWindowOf(model, deadline.signal)) ?? unlimited, window ?? unlimited);
     const most = Math.min(promptBudget(taken) - estimateTokens(order), estimateTokens(transcript));
-    return await ask(most).catch((error: unknown) => {
-      if (toModelError(error).code !== 'context-too-long') throw error;
-      return ask(most / 2);
+    return await ask(most, { maxOutputTokens }).catch((error: unknown) => {
+      const { code } = toModelError(error);
+      if (code === 'context-too-long') return ask(most / 2);
+      if (code === 'bad-request') return ask(most);
+      throw error;
     });
   } catch {
     return undefined;
   } finally {
+    clearTimeout(slow);
     deadline.clear();
   }
 }

@@ -1,8 +1,15 @@
-import { answerLimitOf, contextWindowOf, learnContextWindow, ModelError } from '@trunkline/llm';
+import {
+  answerLimitOf,
+  contextWindowOf,
+  learnContextWindow,
+  ModelError,
+  type ModelWait,
+} from '@trunkline/llm';
 import { BoundedMap } from '@trunkline/std';
 import type { ModelMessage } from 'ai';
 import { compact } from './compaction.ts';
-import type { CompactionEvent } from './options.ts';
+import { WaitQueue } from './model-step.ts';
+import type { CompactionEvent, WaitEvent } from './options.ts';
 import { bookUsage, promptOf, type Turn } from './turn-state.ts';
 import { cutText, estimateTokens, promptBudget } from './usage.ts';
 
@@ -18,7 +25,7 @@ const keepMessages = 12;
 const scales = new BoundedMap<string, number>(200);
 
 /** Fits the next step into the model's window, and the conversation into its configured size. */
-export async function* fitStep(turn: Turn): AsyncGenerator<CompactionEvent> {
+export async function* fitStep(turn: Turn): AsyncGenerator<CompactionEvent | WaitEvent> {
   const { state, options, signal } = turn;
   const window = await contextWindowOf(options.model, signal);
   turn.window = turn.shrunk === undefined ? window : Math.min(window ?? turn.shrunk, turn.shrunk);
@@ -35,7 +42,10 @@ export async function* fitStep(turn: Turn): AsyncGenerator<CompactionEvent> {
  * one for the rest of the turn (our estimate may be far off, so it is never learned), and fits the step into that. Throws
  * words for the user when there is nothing to leave out.
  */
-export async function* fitAfterOverflow(turn: Turn, error: ModelError): AsyncGenerator<CompactionEvent> {
+export async function* fitAfterOverflow(
+  turn: Turn,
+  error: ModelError,
+): AsyncGenerator<CompactionEvent | WaitEvent> {
   const { options } = turn;
   const before = sizeOf(turn);
   const named = error.contextTokens;
@@ -77,7 +87,7 @@ function estimatePrompt(turn: Turn): number {
   return estimateTokens(instructions) + estimateTokens(messages) + turn.offered.tokens();
 }
 
-async function* fitWindow(turn: Turn): AsyncGenerator<CompactionEvent> {
+async function* fitWindow(turn: Turn): AsyncGenerator<CompactionEvent | WaitEvent> {
   const { window, state, options } = turn;
   if (window === undefined) return;
   const budget = promptBudget(window, answerLimitOf(options.model));
@@ -96,13 +106,19 @@ async function* fitWindow(turn: Turn): AsyncGenerator<CompactionEvent> {
 }
 
 /** Puts older messages into a summary, so that what stays takes about half of the tokens. */
-async function* compactTo(turn: Turn, tokens: number, keep: number): AsyncGenerator<CompactionEvent> {
+async function* compactTo(
+  turn: Turn,
+  tokens: number,
+  keep: number,
+): AsyncGenerator<CompactionEvent | WaitEvent> {
   const { state, options, signal } = turn;
   const { model } = options.compaction ?? options;
-  const compacted = await compact(
-    state.messages,
-    { model, tokens, keepMessages: keep, window: turn.window, onActivity: options.onActivity },
-    signal,
+  const { window } = turn;
+  const { onActivity } = options;
+  const waits = new WaitQueue();
+  const onWait = (wait: ModelWait) => waits.push(wait);
+  const compacted = yield* waits.until(
+    compact(state.messages, { model, tokens, keepMessages: keep, window, onActivity, onWait }, signal),
   );
   if (signal.aborted) throw new ModelError('aborted');
   if (compacted === undefined) return;

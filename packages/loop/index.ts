@@ -2,7 +2,7 @@ export type { AskReason, Checkpoint, CheckpointCall } from './checkpoint.ts';
 export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
 export type { Compaction } from './compaction.ts';
 export { compact, compactionNote } from './compaction.ts';
-export type { Citation, Content, NewFile, StoredFile, TurnFiles } from './content/content.ts';
+export type { AnswerContent, Content, NewFile, StoredFile, TurnFiles } from './content/content.ts';
 export {
   attachTo,
   fitContents,
@@ -12,7 +12,7 @@ export {
   userContent,
   withMedia,
 } from './content/content.ts';
-export { ContentError, ContentStore, type FileRecord, plainName } from './content/content-store.ts';
+export { ContentError, ContentStore, type FileRecord } from './content/content-store.ts';
 export { markOfDropped } from './known-addresses.ts';
 export type {
   Approval,
@@ -38,4 +38,5 @@ export type {
 export { interruptedRule, leavesTurn, StepConflictError, stepsBefore } from './step-log.ts';
 export { createBorder, fenceInstructions, markOf, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
+export { describedOrigins } from './turn-state.ts';
 export { cutText, estimateTokens, promptBudget } from './usage.ts';

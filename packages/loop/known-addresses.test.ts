@@ -50,6 +50,17 @@ describe('addresses of a site that nobody named', () => {
   const letters = [...'abcdefgh'].map((letter) => `https://evil.example/${letter}`);
   const start = [user('Read the page.'), page(letters.join(' '))];
 
+  it('are read up to twenty of all sites that nobody named, whoever owns them', () => {
+    const sites = Array.from({ length: 22 }, (_, index) => `https://site-${index}.example/`);
+    const named = 'https://mine.example/a';
+    const asked = [user('Read mine.example and the page.'), page([named, ...sites].join(' '))];
+    const many = [...asked, fetches(named), fetches(...sites.slice(0, 10)), fetches(...sites.slice(10, 20))];
+    expect(isKnownUrl(sites[19] ?? '', many)).toBe(true);
+    expect(isKnownUrl(sites[20] ?? '', [...many, fetches(sites[20] ?? '')])).toBe(false);
+    expect(isKnownUrl(named, many)).toBe(true);
+    expect(isKnownUrl(sites[20] ?? '', [...many, user('Go on.'), fetches(sites[20] ?? '')])).toBe(true);
+  });
+
   it('are read up to five of them since a person spoke', () => {
     const [a = '', b = '', c = '', d = '', e = '', f = ''] = letters;
     expect(isKnownUrl(a, [...start, fetches(a)])).toBe(true);

@@ -22,6 +22,8 @@ export function isKnownUrl(url: string, messages: readonly ModelMessage[]): bool
 
 /** As many addresses of one site are read since a person spoke, if nobody named its host. */
 const mostOfSite = 5;
+/** And as many of all such sites together: somebody may own a site for each letter. */
+const mostInAll = 20;
 
 /**
  * Whoever offers an address for each letter can have a model spell a secret by reading them in order. The calls of this
@@ -32,14 +34,16 @@ function isOneOfFew(wanted: URL, messages: readonly ModelMessage[]): boolean {
   const site = siteOf(wanted);
   const words = wordsOfUser(messages);
   const isNamed = ({ host }: URL) => words.some((text) => namesHost(text, host));
-  const read = new Set<string>();
+  const [read, all] = [new Set<string>(), new Set<string>()];
   const called = calledSinceAsked(messages);
   if (called === everything) return false;
   for (const address of called) {
+    if (!isNamed(address)) all.add(withoutFragment(address));
     if (siteOf(address) === site && !isNamed(address)) read.add(withoutFragment(address));
-    if (withoutFragment(address) === withoutFragment(wanted)) return read.size <= mostOfSite;
+    if (withoutFragment(address) === withoutFragment(wanted))
+      return read.size <= mostOfSite && all.size <= mostInAll;
   }
-  return read.size < mostOfSite;
+  return read.size < mostOfSite && all.size < mostInAll;
 }
 
 /** The addresses that were called since a person spoke, in order; `everything` where they were too many to store. */

@@ -224,7 +224,7 @@ function finishReasonOf(reason: string): FinishReason {
 }
 
 /** Waits of a call of the model, on their way to whoever reads the turn. */
-class WaitQueue {
+export class WaitQueue {
   readonly #events: WaitEvent[] = [];
   #arrival = Promise.withResolvers<false>();
 

@@ -129,6 +129,20 @@ describe('the same call again and again', () => {
     });
   });
 
+  it('is the same in whatever order its arguments stand', async () => {
+    let runs = 0;
+    const same = toolOf('look', async () => {
+      runs += 1;
+      return 'nothing new';
+    });
+    const inputs = [
+      { from: { day: 1, month: 2 }, to: 3 },
+      { to: 3, from: { month: 2, day: 1 } },
+    ];
+    await play((_, index) => calling(['look', inputs[index % 2]]), { tools: [same] });
+    expect(runs).toBe(3);
+  });
+
   it.each([['writes'], ['sends'], ['spends'], ['configures']] as const)(
     'is stopped after three whatever it answers where it %s',
     async (effect) => {
@@ -185,7 +199,7 @@ describe('the same call again and again', () => {
     });
   });
 
-  it.each([[['reads', 'writes', 'sends']], [['executes']]] as const)(
+  it.each([[['reads']], [['reads', 'writes', 'sends']], [['executes']]] as const)(
     'is stopped after eight in a row, with new results, where it %j',
     async (effects) => {
       let runs = 0;
@@ -204,6 +218,54 @@ describe('the same call again and again', () => {
       expect(runs).toBe(18);
     },
   );
+
+  it.each([2, 3])(
+    'is stopped where a model takes turns between %i of them, with new results',
+    async (count) => {
+      let runs = 0;
+      const create = {
+        ...toolOf('create', async () => `Created #${++runs}.`),
+        effects: ['reads', 'writes'] as const,
+      };
+      const more = { ...limits, steps: 25, turnTimeoutMs: 60_000 };
+      const { last } = await play((_, index) => calling(['create', { title: String(index % count) }]), {
+        tools: [create],
+        policy: allowing,
+        limits: more,
+      });
+      expect(runs).toBe(7 + count);
+      expect(ended(last)).toMatchObject({
+        finishReason: 'steps',
+        text: expect.stringMatching(/called create again and again/),
+      });
+    },
+  );
+
+  it('counts the same result over the whole turn where it may change something', async () => {
+    let runs = 0;
+    const toggle = {
+      ...toolOf('toggle', async () => (++runs % 2 === 0 ? 'off' : 'on')),
+      effects: ['executes'] as const,
+    };
+    const { events } = await play(() => calling(['toggle', {}]), { tools: [toggle], policy: allowing });
+    expect(runs).toBe(5);
+    expect(resultsOf(events).at(-1)?.[1]).toMatch(/has given the same result 3 times/);
+  });
+
+  it('asks a person about three of one answer', async () => {
+    const create = { ...toolOf('create', async () => 'Created.'), effects: ['writes'] as const };
+    const asking = {
+      agent: 'test',
+      ask: 'pause' as const,
+      decide: () => ({ decision: 'ask' as const, rule: 'test', why: 'test' }),
+    };
+    const same = Array.from({ length: 6 }, (): [string, unknown] => ['create', { title: 'Milk' }]);
+    const { events, last } = await play([calling(...same)], { tools: [create], policy: asking });
+    paused(last);
+    expect(resultsOf(events).map(([, result]) => result)).toEqual(
+      Array.from({ length: 3 }, () => expect.stringMatching(/more than once in this answer/)),
+    );
+  });
 
   it('may change something more often with other arguments', async () => {
     let runs = 0;

@@ -1,9 +1,9 @@
 import type { Origin, Principal } from '@trunkline/identity';
-import type { ModelErrorCode, ModelWait, TokenCounts, Tool } from '@trunkline/llm';
-import type { DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/policy';
+import type { ForeignDescription, ModelErrorCode, ModelWait, TokenCounts, Tool } from '@trunkline/llm';
+import type { AlwaysEffect, DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import type { LanguageModel, ModelMessage } from 'ai';
 import type { AskReason, Checkpoint } from './checkpoint.ts';
-import type { Citation, StoredFile, TurnFiles } from './content/content.ts';
+import type { AnswerContent, Citation, StoredFile, TurnFiles } from './content/content.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -35,6 +35,8 @@ export interface CompactionOptions {
   window?: number | undefined;
   /** Called with the time that the summary may take, before it begins. */
   onActivity?: ((silentMs: number) => void) | undefined;
+  /** Called where the summary takes long, and for each wait for its model. */
+  onWait?: ((wait: ModelWait) => void) | undefined;
 }
 
 /** What decides about the tool calls of a turn. */
@@ -48,12 +50,20 @@ export interface TurnPolicy {
   spend?(request: PolicyRequest): string | undefined;
   /** Gets each call that was held, refused or run, for the audit log. */
   record?(call: DecidedCall): void;
-  /** Why "always" cannot become a rule for this call; the person who is asked is told. */
-  whyNoRule?(request: PolicyRequest): string | undefined;
+  /** Whether the operator has accepted what others say about their tools; nobody has where this is left out. */
+  isAccepted?(description: ForeignDescription): boolean;
+  /** What "always" does about this call, with the descriptions of others that the turn shows; the person who is asked is told. */
+  always?(
+    request: PolicyRequest,
+    decided: PolicyDecision,
+    shown: readonly ForeignDescription[],
+  ): AlwaysEffect;
   /** Why no model may be asked any more; undefined while the budget has room. */
   outOfMoney?(principal: Principal, agent: string): string | undefined;
   /** Books what the model cost. */
   pay?(principal: Principal, agent: string, usd: number): void;
+  /** What becomes of a call whose end is not known after a crash; default: somebody is asked, where that is possible. */
+  whenInterrupted?(): 'ask' | 'fail';
   /** Who is asked: `pause` ends the turn until the answer comes; a function waits for it. Nobody when left out. */
   ask?: 'pause' | ((call: AskedCall, signal: AbortSignal) => Promise<AskAnswer>);
 }
@@ -184,18 +194,6 @@ export interface ToolEnd {
   input?: unknown;
 }
 
-/** A file that the model made. */
-interface FileEvent {
-  type: 'file';
-  file: StoredFile;
-}
-
-/** A page that the model's endpoint has read for the answer. */
-interface CitationEvent {
-  type: 'citation';
-  citation: Citation;
-}
-
 interface UsageEvent extends Usage {
   type: 'usage';
 }
@@ -246,15 +244,14 @@ export interface ErrorEvent extends Outcome {
   messages: ModelMessage[];
 }
 
-/** A turn is any number of the first ten, then exactly one of `pause`, `end` and `error`. */
+/** A turn is any number of the first nine, then exactly one of `pause`, `end` and `error`. */
 export type TurnEvent =
   | TextDelta
   | ReasoningDelta
   | ToolStart
   | ToolProgress
   | ToolEnd
-  | FileEvent
-  | CitationEvent
+  | AnswerContent
   | UsageEvent
   | CompactionEvent
   | WaitEvent
@@ -290,6 +287,8 @@ export interface ToolStartRecord {
   name: string;
   /** The turn is run again from this call or one before it on: its effect may be there already. */
   again?: true;
+  /** It must not run twice, although its tool may. */
+  once?: true;
 }
 
 export interface ToolEndRecord {

@@ -1,4 +1,5 @@
 import type { Effect, Tool } from '@trunkline/llm';
+import { canonicalJson } from '@trunkline/std';
 import type { ModelMessage } from 'ai';
 import { quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
@@ -9,31 +10,37 @@ const mostFailures = 2;
 /** The same call may give the same result, or change something, this often; after that it is not run again. */
 const mostRepeats = 3;
 
-/** The same call that may change something, though it also looks, may be run this often with nothing changed in between. */
+/** A call that looks may be repeated this often with no other in between; one that may also change something, with no new one. */
 const mostInRow = 8;
 
 /** A model that asks for a refused call this often is stuck. */
 const mostRefusals = 2;
 
 interface Seen {
-  result: string;
-  /** How often the call has given this result in a row; of one that changes something, how often it was run. */
-  count: number;
+  runs: number;
+  /** How often the call has given each result over the turn; where it only looks, the last one in a row. */
+  results: Map<string, number>;
   refused: number;
-  changes: boolean;
+  kind: Kind;
 }
+
+/** Whether a call only looks, only changes something, or may do both. */
+type Kind = 'looks' | 'changes' | 'both';
 
 /**
  * The calls of a turn, to stop a model that makes the same one for ever. One that looks at something goes on while its
- * results change; one that only changes something does not: a new task has a new number each time.
+ * results change, but not eight times at a stretch; one that only changes something does not: a new task has a new number each time. One that may do both
+ * goes on while its results are new, and while a call that was not made before comes in between (edit, test, edit, test).
  */
 export class RepeatedCalls {
   readonly #seen = new Map<string, Seen>();
   readonly #failures = new Map<string, string[]>();
   /** How often each call has begun within the answer under way: none has a result while the others begin. */
   readonly #begun = new Map<string, number>();
-  /** The last call that may have changed something, and how often it was run since another one was. */
-  #row = { key: '', count: 0 };
+  /** Calls that may have changed something, from the last one on that was new. */
+  #row = 0;
+  /** The last call, and how often it was made at a stretch. */
+  #last = { key: '', runs: 0 };
   /** The tool that the model does not let go of. */
   stuckOn: string | undefined;
 
@@ -59,12 +66,15 @@ export class RepeatedCalls {
       this.#failures.set(key, [...(this.#failures.get(key) ?? []), result]);
       return;
     }
-    if (effects.some((effect) => effect !== 'reads'))
-      this.#row = { key, count: this.#row.key === key ? this.#row.count + 1 : 1 };
+    const kind = kindOf(effects);
+    this.#last = { key, runs: this.#last.key === key ? this.#last.runs + 1 : 1 };
     const before = this.#seen.get(key);
-    const changes = changesSomething(effects);
-    const isSame = before !== undefined && (changes || before.result === result);
-    this.#seen.set(key, { result, count: isSame ? before.count + 1 : 1, refused: 0, changes });
+    if (kind !== 'looks') this.#row = before === undefined ? 1 : this.#row + 1;
+    const { runs, results } = before ?? { runs: 0, results: new Map<string, number>() };
+    const count = results.get(result) ?? 0;
+    if (kind === 'looks') results.clear();
+    results.set(result, count + 1);
+    this.#seen.set(key, { runs: runs + 1, results, refused: 0, kind });
   }
 
   /** Why the call is not run again; undefined where it may run. */
@@ -75,19 +85,23 @@ export class RepeatedCalls {
     if (failures.length >= mostFailures)
       return `this call of ${name} with the same arguments has failed ${failures.length} times and was not run again; the last time: ${quote(failures.at(-1) ?? '')} Change the arguments or do without.`;
     const seen = this.#seen.get(key);
-    const inRow = this.#row.key === key ? this.#row.count : 0;
-    if (seen !== undefined && (seen.count >= mostRepeats || inRow >= mostInRow)) {
+    const repeats = repeatsOf(seen);
+    const inRow = seen?.kind === 'looks' ? this.#stretch(key) : seen === undefined ? 0 : this.#row;
+    if (seen !== undefined && (repeats >= mostRepeats || inRow >= mostInRow)) {
       seen.refused += 1;
       if (seen.refused >= mostRefusals) this.stuckOn = name;
-      const isSame = seen.count >= mostRepeats;
-      const what = isSame && !seen.changes ? 'has given the same result' : 'was run';
-      const count = isSame ? seen.count : inRow;
-      return `this call of ${name} with the same arguments ${what} ${count} times and was not run again. Use the result that you have: answer now, or do something else.`;
+      const isSame = repeats >= mostRepeats && seen.kind !== 'changes';
+      const what = isSame ? `has given the same result ${repeats}` : `was run ${seen.runs}`;
+      return `this call of ${name} with the same arguments ${what} times and was not run again. Use the result that you have: answer now, or do something else.`;
     }
     const begun = this.#begun.get(key) ?? 0;
-    const isFull = begun + (seen?.count ?? 0) >= mostRepeats || begun + inRow >= mostInRow;
+    const isFull = begun + repeats >= mostRepeats || begun + inRow >= mostInRow;
     if (begun === 0 || !isFull) return undefined;
     return `the same call of ${name} with the same arguments stands more than once in this answer, and this one was not run. Use the results of the others.`;
+  }
+
+  #stretch(key: string): number {
+    return this.#last.key === key ? this.#last.runs : 0;
   }
 }
 
@@ -125,10 +139,18 @@ export function isFailure(result: string): boolean {
 const changing: readonly Effect[] = ['writes', 'sends', 'spends', 'configures'];
 
 /** A tool that also reads, or runs a program, may be asked again how something is going. */
-function changesSomething(effects: readonly Effect[]): boolean {
-  return effects.length > 0 && effects.every((effect) => changing.includes(effect));
+function kindOf(effects: readonly Effect[]): Kind {
+  if (effects.every((effect) => effect === 'reads')) return 'looks';
+  return effects.every((effect) => changing.includes(effect)) ? 'changes' : 'both';
 }
 
+/** How often a call was repeated in vain. */
+function repeatsOf(seen: Seen | undefined): number {
+  if (seen === undefined) return 0;
+  return seen.kind === 'changes' ? seen.runs : Math.max(...seen.results.values());
+}
+
+/** Models write the same arguments in any order. */
 function keyOf({ name, input }: RequestedCall): string {
-  return `${name} ${JSON.stringify(input)}`;
+  return `${name} ${canonicalJson(input)}`;
 }

@@ -161,7 +161,7 @@ describe('a turn with a log of its steps', () => {
   });
 
   it('gives a call the same key whenever it is made', async () => {
-    const { start, keys } = createWork({ sends: { idempotent: true } });
+    const { start, keys } = createWork({ sends: { idempotent: 'by-key' } });
     await start('send');
     await start();
     expect(keys[2]).toBe(keys[1]);
@@ -176,14 +176,17 @@ describe('a turn with a log of its steps', () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  it('does not repeat a call whose end is not known where nobody can be asked, and says so', async () => {
-    const { start, runs } = createWork();
-    await start('send');
-    const { events } = await start();
-    expect(runs).toEqual(['look', 'send']);
-    expect(resultsOf(events)[1]?.[1]).toMatch(/^Error: send had begun when the service ended/);
-    expect(ended(events.at(-1)).text).toContain('All is sent.');
-  });
+  it.each([{}, { idempotent: true, isOnce: () => true }])(
+    'does not repeat a call whose end is not known where nobody can be asked, and says so (%o)',
+    async (sends) => {
+      const { start, runs } = createWork({ sends });
+      await start('send');
+      const { events } = await start();
+      expect(runs).toEqual(['look', 'send']);
+      expect(resultsOf(events)[1]?.[1]).toMatch(/^Error: send had begun when the service ended/);
+      expect(ended(events.at(-1)).text).toContain('All is sent.');
+    },
+  );
 
   it('asks a person about it, whoever waits for the answer', async () => {
     for (const [answer, expected] of [
@@ -224,6 +227,25 @@ describe('a turn with a log of its steps', () => {
     ended(after.at(-1));
   });
 
+  it.each<NonNullable<TurnPolicy['ask']>>(['pause', async () => 'once'])(
+    'fails with words in place of a question where policy says so',
+    async (ask) => {
+      const { start, runs } = createWork({
+        policy: {
+          agent: 'test',
+          decide: () => ({ decision: 'allow', rule: 'r', why: '' }),
+          whenInterrupted: () => 'fail',
+          ask,
+        },
+      });
+      await start('send');
+      const { events } = await start();
+      expect(runs).toEqual(['look', 'send']);
+      expect(resultsOf(events)[1]?.[1]).toMatch(/^Error: send had begun when the service ended/);
+      ended(events.at(-1));
+    },
+  );
+
   it('trusts a key for as long as whoever gets it does', async () => {
     for (const [withinMs, expected] of [
       [60_000, 3],
@@ -257,17 +279,27 @@ describe('a turn with a log of its steps', () => {
     expect((await log.read()).map(({ kind }) => kind)).toEqual(['model', 'tool-end', 'model', 'tool-start']);
   });
 
-  it('goes on without storing when the store fails, and says so once', async () => {
-    const { start, runs } = createWork();
-    const problems: unknown[] = [];
-    const append = async () => {
-      throw new Error('no room');
-    };
-    const onProblem = (error: unknown) => void problems.push(error);
-    const log = { read: async () => [], append };
-    const { events } = await start(undefined, { steps: { log, turn: 'turn-1', resumes: true, onProblem } });
-    expect(ended(events.at(-1)).text).toContain('All is sent.');
-    expect([runs, problems]).toEqual([['look', 'send'], [new Error('no room')]]);
+  it('goes on when the store fails, says so once, and runs only what may be done twice', async () => {
+    for (const [sends, expected] of [
+      [{}, ['look']],
+      [{ idempotent: true }, ['look', 'send']],
+      // The key would be another one after a crash.
+      [{ idempotent: 'by-key' }, ['look']],
+      [{ idempotent: { withinMs: 60_000 } }, ['look']],
+    ] as const) {
+      const { start, runs } = createWork({ sends });
+      const problems: unknown[] = [];
+      const append = async () => {
+        throw new Error('no room');
+      };
+      const onProblem = (error: unknown) => void problems.push(error);
+      const log = { read: async () => [], append };
+      const { events } = await start(undefined, { steps: { log, turn: 'turn-1', resumes: true, onProblem } });
+      expect(ended(events.at(-1)).text).toContain('All is sent.');
+      expect([runs, problems]).toEqual([expected, [new Error('no room')]]);
+      const refused = 'Error: send was not run: the service could not store that it begins';
+      expect(resultsOf(events)[1]?.[1]).toContain(runs.length === 1 ? refused : 'send done');
+    }
   });
 
   it('does not begin anew when what it has done cannot be read', async () => {
@@ -348,5 +380,14 @@ describe('a turn that is run again from a call on', () => {
   it('is not known where no answer of the model asked for the call', () => {
     expect(stepsBefore(steps, 'z')).toBeUndefined();
     expect(stepsBefore([], 'a')).toBeUndefined();
+  });
+
+  it('is not known where two answers of the model gave their calls one id', () => {
+    const twice = steps.map((step) =>
+      step.kind === 'model'
+        ? { ...step, calls: step.calls.map((call) => ({ ...call, toolCallId: 'call_0' })) }
+        : step,
+    );
+    expect(stepsBefore(twice, 'call_0')).toBeUndefined();
   });
 });

@@ -65,6 +65,8 @@ export class TurnSteps {
   #writing: Promise<void> = Promise.resolve();
   /** Nothing is stored any more: the steps were too many or too large, or the store failed. */
   #isClosed = false;
+  /** The store failed, so that after a crash the turn would begin anew. */
+  #isLost = false;
 
   private constructor(options: TurnStepOptions, past: readonly Step[]) {
     this.#options = options;
@@ -100,7 +102,8 @@ export class TurnSteps {
     // The call has another key than before, by which nobody knows it again.
     if (started.again) return 'again';
     const { idempotent } = tool;
-    if (idempotent === true) return undefined;
+    if (started.once) return 'unknown';
+    if (idempotent === true || idempotent === 'by-key') return undefined;
     const isKnownAgain = typeof idempotent === 'object' && Date.now() - started.at <= idempotent.withinMs;
     return isKnownAgain ? undefined : 'unknown';
   }
@@ -114,10 +117,14 @@ export class TurnSteps {
     if (record.calls.length === 0 && this.#position > 0) await this.flush();
   }
 
-  async toolStart(call: string, tool: RunningTool): Promise<void> {
-    if (!isRepeatable(tool))
-      this.#waiting.push({ kind: 'tool-start', at: Date.now(), call, name: tool.name });
+  /** Returns whether the call may begin: one that must not be made twice needs a record that it has. */
+  async toolStart(call: string, tool: RunningTool, isOnce = false): Promise<boolean> {
+    const start = { kind: 'tool-start', at: Date.now(), call, name: tool.name } as const;
+    if (isOnce) this.#waiting.push({ ...start, once: true });
+    else if (!isRepeatable(tool)) this.#waiting.push(start);
     await this.flush();
+    // Without a record the model is asked again after a crash, and names its calls anew: no key is the same.
+    return !this.#isLost || (!isOnce && isSafeByNature(tool));
   }
 
   async toolEnd(call: string, { name }: RunningTool, ran: EndedCall): Promise<void> {
@@ -142,7 +149,7 @@ export class TurnSteps {
     return this.#writing;
   }
 
-  /** A store that fails does not end the work: a tool may have had its effect, and the answer must still go out. */
+  /** A store that fails does not end the work: tools may have had their effect, and the answer must still go out. */
   async #write(): Promise<void> {
     const steps = this.#waiting;
     this.#waiting = [];
@@ -157,6 +164,7 @@ export class TurnSteps {
     } catch (error) {
       if (leavesTurn(error)) throw error;
       this.#isClosed = true;
+      this.#isLost = true;
       onProblem?.(error);
     }
   }
@@ -164,14 +172,15 @@ export class TurnSteps {
 
 /**
  * What stands of a turn that is run again from a call on: everything before that call. Calls from there on that had
- * begun are marked. Undefined where no answer of the model asked for the call.
+ * begun are marked. Undefined where no answer of the model asked for the call, or several did: some endpoints number the
+ * calls of each answer anew.
  */
 export function stepsBefore(steps: readonly Step[], toolCallId: string): Step[] | undefined {
   const asks = (step: Step) =>
     step.kind === 'model' && step.calls.some((call) => call.toolCallId === toolCallId);
-  const index = steps.findLastIndex(asks);
+  const index = steps.findIndex(asks);
   const asked = steps[index];
-  if (asked?.kind !== 'model') return undefined;
+  if (asked?.kind !== 'model' || steps.findLastIndex(asks) !== index) return undefined;
   const calls = numbered(asked.calls);
   const first = calls.findIndex((call) => call.toolCallId === toolCallId);
   const places = calls.map((call) => placeOf(asked.steps, call));
@@ -211,6 +220,10 @@ export function numbered(calls: readonly RequestedCall[]): RequestedCall[] {
 
 /** A call that may be made twice: it changes nothing, or whoever carries it out knows it again. */
 function isRepeatable(tool: RunningTool): boolean {
+  return tool.idempotent === 'by-key' || isSafeByNature(tool);
+}
+
+function isSafeByNature(tool: RunningTool): boolean {
   return tool.idempotent === true || isReadOnly(tool);
 }
 

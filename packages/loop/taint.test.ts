@@ -4,6 +4,7 @@ import type { AuditEvent } from '@trunkline/identity';
 import { defineTool, type Tool, urlSubject } from '@trunkline/llm';
 import { decideByDefault, Policy } from '@trunkline/policy';
 import { type ModelScript, type ModelServer, temporaryDirectory } from '@trunkline/testing';
+import type { ModelMessage } from 'ai';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { isKnownUrl } from './known-addresses.ts';
@@ -76,6 +77,81 @@ describe('a turn that has read text from outside', () => {
     expect(written).toContain('a');
     const refused = await resume(played, stored, 'Error: no', { tools, policy });
     expect(resultsOf(refused.events)).toEqual([]);
+  });
+
+  const delegate: Tool = defineTool({
+    name: 'delegate_to',
+    description: 'Hands work on.',
+    effects: ['sends'],
+    subject: ({ to }) => ({ recipient: to ?? 'deep-scout', internal: true }),
+    input: z.object({ to: z.string().optional() }),
+    execute: async () => 'Handed on.',
+  }) as Tool;
+  const outside = {
+    role: 'user',
+    content: 'A page.',
+    ...markOf([{ kind: 'message', source: 'eve' }]),
+  } as const;
+  const answer = (content: string) => ({ role: 'assistant', content }) as const;
+  const [toolCallId, toolName] = ['c', 'delegate_to'] as const;
+  const notRun = (why: string, input = {}): ModelMessage[] => {
+    const output = { type: 'text', value: `Error: delegate_to was not run: ${why}.` } as const;
+    return [
+      { role: 'assistant', content: [{ type: 'tool-call', toolCallId, toolName, input }] },
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] },
+    ];
+  };
+  const nobody = 'it sends, so a person has to allow it, and nobody can be asked here';
+  const held = [...notRun(nobody), answer('Soll ich das weitergeben?')];
+  const heldForOther = [...notRun(nobody, { to: 'harbour' }), answer('Shall I go on?')];
+  const refused = [
+    ...notRun('the person did not approve it and said: no'),
+    answer('I have not asked deep-scout. Shall I sum it up?'),
+  ];
+  it.each<[string, ModelMessage[], string, 'done' | 'asks']>([
+    ['other words', [answer('Read.')], 'Thanks! What time is it?', 'asks'],
+    ['words that name the recipient', [answer('Read.')], 'Let Deep Scout look into it.', 'done'],
+    ['words with a longer name', [answer('Read.')], 'I like deep scouting.', 'asks'],
+    ['a yes to nothing of the kind', [answer('Shall I go on?')], 'yes', 'asks'],
+    ['a yes to a question that names it', [answer('Shall I ask deep-scout?')], 'Yes, please.', 'done'],
+    ['a yes to a question behind a name', [answer('I can ask deep-scout. Is it late?')], 'yes', 'asks'],
+    ['words that forbid it', [answer('Read.')], "Don't hand this to deep-scout.", 'asks'],
+    ['an everyday word', [answer('Read.')], 'Give me the deep scout in two lines.', 'asks'],
+    ['words that send it', [answer('Read.')], 'Please hand all of this to Deep Scout.', 'done'],
+    ['words that forbid something else', [answer('Read.')], 'No hurry. Deep-scout may look.', 'done'],
+    ['a yes after a call to another was held', heldForOther, 'yes', 'asks'],
+    ['a yes after it was refused', refused, 'yes', 'asks'],
+    ['a yes after the call was held', [...held], 'ja bitte', 'done'],
+    ['a no after it was held', [...held], 'nein', 'asks'],
+    ['other words after it was held', [...held], 'And the tides?', 'asks'],
+  ])('hands work on within the services after %s of a person: %#', async (_, before, words, expected) => {
+    const messages = [outside, ...before, { role: 'user' as const, content: words }];
+    const { last } = await play([calling(['delegate_to', {}]), 'Done.'], {
+      tools: [delegate],
+      policy,
+      messages,
+      principal: { kind: 'operator', id: 'operator', via: [] },
+    });
+    expect(last?.type === 'end' ? 'done' : 'asks').toBe(expected);
+    if (expected === 'asks') expect(paused(last).ask?.why).toContain('a person who names deep-scout');
+  });
+
+  it('marks what a program prints whose command came from it, and no other', async () => {
+    const input = z.object({ command: z.string() });
+    const program: Tool = { name: 'run', description: 'x', effects: ['executes'], input, pause: true };
+    const running: [string, unknown] = ['run', { command: 'ls' }];
+    const markOfOutput = async (...script: [string, unknown][]) => {
+      const played = await play([...script.map((each) => calling(each)), 'Done.'], {
+        tools: [...tools, program],
+        policy,
+      });
+      const { checkpoint } = paused(played.last);
+      const { last } = await resume(played, checkpoint, 'a.md', { tools: [...tools, program], policy });
+      return JSON.stringify(ended(last).messages.findLast(({ role }) => role === 'tool'));
+    };
+    const marked = await markOfOutput(fetching('https://evil.example/'), running);
+    expect(marked).toMatch(/a\.md.*"origins":\[\{"kind":"fetch_url"/);
+    expect(await markOfOutput(running)).not.toContain('origins');
   });
 
   it('is one only where the result holds such text, not where a tool reached nobody', async () => {
@@ -398,9 +474,9 @@ it('quotes what others write about their tools, without what it says about the t
   expect(parameters).toMatchObject({ properties: { at: { enum: ['write_file'], description: '"Where."' } } });
 });
 
-it('says before a person answers why "always" would write no rule', async () => {
+it('says before a person answers what "always" would do', async () => {
   const script = [calling(fetching('https://evil.example/')), calling(writing('a'))];
-  const asking = { ...policy, whyNoRule: () => 'No rule can be written.' };
+  const asking = { ...policy, always: () => ({ words: '; "always" counts for this task only' }) };
   const { last } = await play(script, { tools, policy: asking });
-  expect(paused(last).ask?.why).toMatch(/"always" counts for this task only: No rule can be written\.$/);
+  expect(paused(last).ask?.why).toMatch(/; "always" counts for this task only$/);
 });

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describeOrigins, joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
-import type { ModelMessage } from 'ai';
+import type { Tool } from '@trunkline/llm';
+import { readVerdict } from '@trunkline/std';
+import type { ModelMessage, ToolResultPart } from 'ai';
 
 /** Under this name of the provider options a message says where its text came from. Providers ignore it. */
 export const MARK = 'trunkline';
@@ -44,6 +46,14 @@ export function shownMedia({ providerOptions }: Marked): { id: string; name: str
   return Array.isArray(pictures) ? (pictures as { id: string; name: string; mediaType: string }[]) : [];
 }
 
+/** Where the output of a tool comes from. */
+export function originsOfTool({ name, external, subject }: Tool, input: unknown): readonly Origin[] {
+  if (!external) return [];
+  const { url, recipient, path, guessed } = subject?.(input) ?? {};
+  const source = guessed ? undefined : (url ?? recipient ?? path);
+  return [{ kind: name, source: source ?? '' }];
+}
+
 /** What a conversation holds from outside the operator's trust. */
 export function originsIn(messages: readonly ModelMessage[]): readonly Origin[] {
   const marked: (readonly Origin[])[] = [];
@@ -69,6 +79,110 @@ export function isPersonLast(messages: readonly ModelMessage[]): boolean {
     if (message.role === 'user') return message.providerOptions?.[MARK]?.outsideRead !== true;
   }
   return false;
+}
+
+/** In the result of a call that was held where there is nobody to ask. */
+export const nobodyToAsk = 'nobody can be asked here';
+
+/**
+ * Whether a person has asked to hand work to somebody since outside text was read: their last words name the recipient
+ * and forbid nothing, or are a plain yes to a question of the assistant that names the recipient, or that follows a call
+ * to it which was held.
+ */
+export function isAskedFor(
+  messages: readonly ModelMessage[],
+  { tool, recipient }: { tool: Tool; recipient: string },
+): boolean {
+  if (!isPersonLast(messages)) return false;
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const words = textOf(messages[asked]);
+  const naming = sentencesOf(words).filter((sentence) => names(sentence, recipient));
+  if (naming.length > 0)
+    return naming.every((sentence) => handsOnTo(sentence, recipient) && !FORBIDS.test(sentence));
+  if (readVerdict(words) !== 'yes') return false;
+  const before = messages.slice(0, asked);
+  const since = before.slice(before.findLastIndex(({ role }) => role === 'user') + 1);
+  const question = sentencesOf(textOf(since.findLast(({ role }) => role === 'assistant'))).at(-1) ?? '';
+  return (/[?？]$/.test(question) && names(question, recipient)) || isHeldFor(since, tool, recipient);
+}
+
+/** Whether every text of a call, names of recipients apart, stands in the last words of a person, who spoke since outside text was read. */
+export function repeatsPerson(messages: readonly ModelMessage[], input: unknown): boolean {
+  if (!isPersonLast(messages) || typeof input !== 'object' || input === null) return false;
+  const words = textOf(messages.findLast(({ role }) => role === 'user'));
+  const { target: _target, ...texts } = input as Record<string, unknown>;
+  return Object.values(texts).every(
+    (text) =>
+      text === undefined ||
+      (typeof text === 'string' && names(words, text) && FORBIDS.test(text) === FORBIDS.test(words)),
+  );
+}
+
+/**
+ * Names such as "research" are everyday words: they are somebody's behind a verb of handing work on, or with what that
+ * somebody shall do. In any doubt somebody is asked.
+ */
+function handsOnTo(sentence: string, recipient: string): boolean {
+  const name = plain(recipient).trim();
+  const article = '(?: the| die| den| der| das| le| la| el| il| o)?';
+  const asks =
+    'ask|let|have|get|tell|use|call|frag\\p{L}*|lass\\p{L}*|beauftrag\\p{L}*|demande\\p{L}*|fais|pregunt\\p{L}*|pide|haz|chiedi|fai|pergunt\\p{L}*|peça|faça';
+  const gives =
+    'hand|give|send|pass|delegate|forward|gib|schick\\p{L}*|donne\\p{L}*|envoie\\p{L}*|demande\\p{L}*|manda\\p{L}*|pregunt\\p{L}*|pide|dai|chiedi|pergunt\\p{L}*|peça|envia\\p{L}*';
+  const ways = [
+    ` (?:${asks})${article} ${name} `,
+    ` (?:${gives})(?: \\p{L}+){0,6} (?:to|an|à|au|a|al|alla|para|ao)${article} ${name} `,
+    ` ${name} (?:may|can|should|could|soll|kann|darf) `,
+  ];
+  return new RegExp(ways.join('|'), 'u').test(plain(sentence));
+}
+
+/** In any doubt somebody is asked. */
+const FORBIDS =
+  /(?<!\p{L})(?:no|not|never|without|nicht|kein\p{L}*|nie|niemals|ohne|ne|pas|jamais|sans|nunca|jamás|sin|mai|non|senza|não|nem|sem|nahi|नहीं|मत)(?!\p{L})|n['’]t(?!\p{L})/iu;
+
+/** Nobody could be asked about a call to this very recipient; one that a person refused stays refused. */
+function isHeldFor(messages: readonly ModelMessage[], { name, subject }: Tool, recipient: string): boolean {
+  const parts = messages.flatMap(({ role, content }) =>
+    role === 'user' || typeof content === 'string' ? [] : [...content],
+  );
+  const held = new Set<string>();
+  for (const part of parts)
+    if (part.type === 'tool-result' && part.toolName === name && isHeld(part.output, name))
+      held.add(part.toolCallId);
+  return parts.some(
+    (part) =>
+      part.type === 'tool-call' && held.has(part.toolCallId) && subject?.(part.input).recipient === recipient,
+  );
+}
+
+function isHeld(output: ToolResultPart['output'], tool: string): boolean {
+  const text = 'value' in output ? String(output.value) : '';
+  return text.startsWith(`Error: ${tool} was not run: `) && text.includes(nobodyToAsk);
+}
+
+function sentencesOf(text: string): string[] {
+  return text
+    .split(/(?<=[.!?。？！])\s+|\n+/u)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== '');
+}
+
+function textOf(message: ModelMessage | undefined): string {
+  const content = message?.content ?? '';
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}
+
+/** As whole words, whatever stands between them. */
+function names(text: string, name: string): boolean {
+  return plain(name) !== '  ' && plain(text).includes(plain(name));
+}
+
+/** Words in lower case, with a blank around each. */
+function plain(text: string): string {
+  const words = text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ');
+  return ` ${words.trim()} `;
 }
 
 /** The conversation with a mark on its last message of the user, whose words were drawn from these origins. */
@@ -118,14 +232,14 @@ export function fenceMessages(
     const own = originsOf(message);
     const { content } = message;
     if (typeof content === 'string')
-      return own.length === 0 ? message : { ...message, content: fence(content, own) };
+      return own.length === 0 ? message : { ...withoutMark(message), content: fence(content, own) };
     const parts = content.map((part) => {
       const origins = joinOrigins(own, originsOf(part));
       return part.type !== 'text' || origins.length === 0
         ? part
-        : { ...part, text: fence(part.text, origins) };
+        : { ...withoutMark(part), text: fence(part.text, origins) };
     });
-    return { ...message, content: parts };
+    return { ...withoutMark(message), content: parts };
   }
 
   function fencedPart<Part extends { type: string } & Marked>(part: Part): Part {
@@ -133,7 +247,7 @@ export function fenceMessages(
     if (origins.length === 0 || !('output' in part)) return part;
     const { output } = part as unknown as { output: { type: string; value: unknown } };
     if (output.type !== 'text') return part;
-    return { ...part, output: { ...output, value: fence(String(output.value), origins) } };
+    return { ...withoutMark(part), output: { ...output, value: fence(String(output.value), origins) } };
   }
 
   /** A border that got out (a model may put it into an address) still opens and ends nothing. */
@@ -141,6 +255,14 @@ export function fenceMessages(
     const from = describeOrigins(origins).replace(/[^\x20-\x7e]|[<>"]/g, '');
     return `<${border} from="${from}">\n${text.replaceAll(border, '')}\n</${border}>`;
   }
+}
+
+/** The fence says it to the model, and the SDK checks all that it is given, in every step. Pictures are still looked up. */
+function withoutMark<Message extends Marked>(message: Message): Message {
+  if (shownMedia(message).length > 0) return message;
+  const { providerOptions: { [MARK]: _, ...others } = {}, ...rest } = message;
+  const isPlain = Object.keys(others).length === 0;
+  return (isPlain ? rest : { ...rest, providerOptions: others }) as Message;
 }
 
 /** Longer than any mark that a fence has: what goes on beyond it is none. */

@@ -16,12 +16,12 @@ import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolProgress, ToolStart, TurnPolicy } from './options.ts';
 import { isFailure, type RepeatedCalls } from './repeated-calls.ts';
 import { doubtWords, interruptedRule, leavesTurn, type TurnSteps } from './step-log.ts';
+import { nobodyToAsk, originsOfTool } from './taint.ts';
 import { ToolReports } from './tool-reports.ts';
 
 /** More calls than this in one step are a model gone astray. */
 const mostCalls = 32;
 
-/** What a tool run needs from the turn. */
 export interface ToolDeps {
   tools: Map<string, Tool>;
   toolTimeoutMs: number;
@@ -39,6 +39,8 @@ export interface ToolDeps {
   origins(): readonly Origin[];
   isKnownUrl(url: string): boolean;
   isPersonLast(): boolean;
+  isAskedFor(call: { tool: Tool; recipient: string }): boolean;
+  repeatsPerson(input: unknown): boolean;
   quotesUrl(url: string): boolean;
   /** Calls that a person has allowed for the rest of the turn. */
   grants: Set<string>;
@@ -99,9 +101,9 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
   if (decision === 'allow' || approved !== undefined) return { kind: 'run', tool, input, request, decided };
   const { key, covers } = grantFor(request, input);
   if (grants.has(key)) return { kind: 'run', tool, input, request, decided };
-  const noRule = policy.whyNoRule?.(request);
-  const always = noRule === undefined ? '' : `; "always" counts for this task only: ${noRule}`;
-  const ask = { rule, why: `${why}; "for this task" covers ${covers}${always}` };
+  const shown = [...deps.tools.values()].flatMap(({ describedIn = [] }) => describedIn);
+  const { words = '', accepts } = policy.always?.(request, decided, shown) ?? {};
+  const ask = { rule, why: `${why}; "for this task" covers ${covers}${words}`, ...(accepts && { accepts }) };
   if (policy.ask === 'pause') {
     record('waits for a person');
     return { kind: 'wait', ask };
@@ -109,7 +111,7 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
   if (policy.ask !== undefined) return { kind: 'run', tool, input, request, decided, ask };
   record('nobody could be asked');
   return refuse(
-    `${tool.name} was not run: ${why}, so a person has to allow it, and nobody can be asked here. Say what you wanted to do; the operator can allow it in policy.yaml.`,
+    `${tool.name} was not run: ${why}, so a person has to allow it, and ${nobodyToAsk}. Say what you wanted to do; the operator can allow it in policy.yaml.`,
     { rule, why },
   );
 }
@@ -138,6 +140,8 @@ function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
     origins: deps.origins(),
     isKnownUrl,
     isPersonLast,
+    isAskedFor: (recipient) => deps.isAskedFor({ tool, recipient }),
+    repeatsPerson: () => deps.repeatsPerson(input),
   };
 }
 
@@ -167,7 +171,13 @@ async function settle(
     return { result: `Error: ${tool.name} was not run: ${spent}.` };
   }
   const { steps } = deps;
-  await steps?.toolStart(deps.placeOf(call), tool);
+  const isOnce = tool.isOnce?.(input, deps.sessionId);
+  if (steps !== undefined && !(await steps.toolStart(deps.placeOf(call), tool, isOnce))) {
+    recordCall(deps, prepared, 'not run: the step could not be stored');
+    return {
+      result: `Error: ${tool.name} was not run: the service could not store that it begins, and after a crash it might be done twice. Say so, and that it can be asked for again later.`,
+    };
+  }
   const ran = await run(call, prepared, deps);
   // What a shutdown cut off has no end that anybody knows.
   if (!signal.aborted) await steps?.toolEnd(deps.placeOf(call), tool, ran);
@@ -188,14 +198,6 @@ interface Ran {
   replayed?: true;
 }
 
-/** Where the output of a tool comes from. */
-export function originsOfTool({ name, external, subject }: Tool, input: unknown): readonly Origin[] {
-  if (!external) return [];
-  const { url, recipient, path, guessed } = subject?.(input) ?? {};
-  const source = guessed ? undefined : (url ?? recipient ?? path);
-  return [{ kind: name, source: source ?? '' }];
-}
-
 /** Runs a tool within its time; whatever happens, the result is a text. */
 async function run(
   call: RequestedCall,
@@ -203,7 +205,10 @@ async function run(
   deps: ToolDeps,
 ): Promise<Ran> {
   const { tool, input, request } = prepared;
-  let origins = originsOfTool(tool, input);
+  let origins = joinOrigins(
+    originsOfTool(tool, input),
+    tool.effects?.includes('executes') ? request.origins : [],
+  );
   const addOrigins = (more: readonly Origin[]) => {
     origins = joinOrigins(origins, more);
   };
@@ -278,9 +283,7 @@ async function runWithin(
   }
 }
 
-function stopped({ name }: RunningTool): string {
-  return `Error: ${name} was stopped with the turn.`;
-}
+const stopped = ({ name }: RunningTool): string => `Error: ${name} was stopped with the turn.`;
 
 /** Plugins are not type-checked, so a result may be anything, and of any length. */
 function asText(result: unknown): string {
@@ -373,9 +376,9 @@ async function begin(
     return async () => ({ ...before, replayed: true });
   }
   const prepared = inDoubt(call, await prepare(call, deps, approved), deps);
-  if (prepared.kind === 'wait') return prepared;
   if (prepared.kind === 'refuse') return async () => prepared;
   deps.repeated.begin(call);
+  if (prepared.kind === 'wait') return prepared;
   return () => settle(call, prepared, deps);
 }
 
@@ -386,12 +389,12 @@ function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepa
   if (prepared.kind !== 'run' || doubt === undefined) return prepared;
   const { why, refusal } = doubtWords(prepared.tool.name, doubt);
   const ask = { rule: interruptedRule, why };
-  if (policy.ask === 'pause') return { kind: 'wait', ask };
-  return policy.ask === undefined ? refuse(refusal, ask) : { ...prepared, ask };
+  const fails = doubt === 'unknown' && policy.whenInterrupted?.() === 'fail';
+  if (policy.ask === undefined || fails) return refuse(refusal, ask);
+  return policy.ask === 'pause' ? { kind: 'wait', ask } : { ...prepared, ask };
 }
 
 async function timed(index: number, work: () => Promise<Ran>): Promise<Finished> {
-  const start = performance.now();
-  const ran = await work();
+  const [start, ran] = [performance.now(), await work()];
   return { index, ...ran, durationMs: Math.round(performance.now() - start) };
 }

@@ -1,10 +1,10 @@
-import { anonymous, type Origin } from '@trunkline/identity';
+import { anonymous, joinOrigins, type Origin } from '@trunkline/identity';
 import type { ModelMessage } from 'ai';
 import type { CheckpointCall } from './checkpoint.ts';
 import type { Medium } from './content/content.ts';
 import { type Offered, ToolOffer } from './find-tools.ts';
 import type { FinishReason, TurnOptions, Usage } from './options.ts';
-import { createBorder, fenceInstructions, fenceMessages } from './taint.ts';
+import { createBorder, fenceInstructions, fenceMessages, originsOfTool } from './taint.ts';
 import type { ToolDeps } from './tool-run.ts';
 import { addUsage, noUsage, spentBudget, spentUsd } from './usage.ts';
 
@@ -81,6 +81,28 @@ export function createTurn(
     border: createBorder(),
     fenced: new WeakMap(),
   };
+}
+
+/**
+ * The call with the answer as its result. What a tool got from outside is marked, whoever ran it; so is what a program
+ * says whose command came from a turn that had read such text.
+ */
+export function answeredCall(
+  call: CheckpointCall,
+  result: string,
+  { tools }: TurnOptions,
+  read: readonly Origin[],
+): CheckpointCall {
+  const tool = tools.find(({ name }) => name === call.name);
+  const isProgram = tool?.effects.includes('executes') === true;
+  const origins = joinOrigins(tool && originsOfTool(tool, call.input), isProgram ? read : []);
+  return { ...call, result, ...(origins.length > 0 && { origins }) };
+}
+
+/** Where the descriptions of tools come from that others wrote and the operator has not accepted. */
+export function describedOrigins({ tools, policy }: TurnOptions): readonly Origin[] {
+  const described = new Set(tools.flatMap(({ describedIn = [] }) => describedIn));
+  return [...described].filter((each) => !policy?.isAccepted?.(each));
 }
 
 /** What the model reads: text from outside stands in a fence, and the instructions say what that means. */

@@ -30,11 +30,22 @@ import type {
 } from './options.ts';
 import { repeatedIn } from './repeated-calls.ts';
 import { numbered, placeOf, StepLogError, TurnSteps } from './step-log.ts';
-import { createFenceFilter, isPersonLast, markOf, markRequest, originsIn, withoutFences } from './taint.ts';
-import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
 import {
+  createFenceFilter,
+  isAskedFor,
+  isPersonLast,
+  markOf,
+  markRequest,
+  originsIn,
+  repeatsPerson,
+  withoutFences,
+} from './taint.ts';
+import { runCalls, type ToolDeps } from './tool-run.ts';
+import {
+  answeredCall,
   bookUsage,
   createTurn,
+  describedOrigins,
   emptyState,
   promptOf,
   type ReachedLimit,
@@ -61,7 +72,7 @@ export async function* resumeTurn({
     const { messages, calls, usage, steps, grants } = parseCheckpoint(checkpoint);
     const open = openCall(calls);
     const runsAgain = open?.question !== undefined || (approval !== undefined && open?.ask !== undefined);
-    const given = open && !runsAgain ? answered(open, answer, options) : open;
+    const given = open && !runsAgain ? answeredCall(open, answer, options, originsIn(messages)) : open;
     const state: TurnState = {
       ...emptyState(),
       messages,
@@ -80,13 +91,6 @@ export async function* resumeTurn({
   }
 }
 
-/** The call with the answer as its result. What a tool got from outside is marked, whoever ran it. */
-function answered(call: CheckpointCall, result: string, { tools }: TurnOptions): CheckpointCall {
-  const tool = tools.find(({ name }) => name === call.name);
-  const origins = tool === undefined ? [] : originsOfTool(tool, call.input);
-  return { ...call, result, ...(origins.length > 0 && { origins }) };
-}
-
 /** Sets the time limit and turns failures of the model into the last event. */
 async function* guarded(
   options: TurnOptions,
@@ -97,6 +101,7 @@ async function* guarded(
   const deadline = new Deadline({ signal: options.signal, timeoutMs: options.limits.turnTimeoutMs });
   try {
     const { signal } = deadline;
+    state.origins = joinOrigins(state.origins, describedOrigins(options));
     const steps = options.steps && (await TurnSteps.open(options.steps));
     const onActivity = (silentMs: number) => {
       deadline.extend(silentMs);
@@ -135,6 +140,8 @@ function toolDeps(
     origins: () => state.origins,
     isKnownUrl: (url) => isKnownUrl(url, state.messages),
     isPersonLast: () => isPersonLast(state.messages),
+    isAskedFor: (call) => isAskedFor(state.messages, call),
+    repeatsPerson: (input) => repeatsPerson(state.messages, input),
     quotesUrl: (url) => quotesUrl(url, state.messages),
     grants: state.grants,
     placeOf: (call) => placeOf(state.steps, call),

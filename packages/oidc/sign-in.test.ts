@@ -276,6 +276,15 @@ it('takes each answer once, and a code only with the sign-in that asked for it',
   expect(await failure(await show())).toMatchObject({ status: 401, code: 'oidc_invalid' });
   expect(await failure(await show())).toMatchObject({ status: 401, code: 'oidc_expired' });
   expect(accounts.list()).toEqual([]);
+  const { paths } = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+    paths: Record<string, { get?: { parameters?: { name: string; in: string }[] } }>;
+  };
+  const queryOf = (path: string) =>
+    paths[path]?.get?.parameters?.map(({ name, in: place }) => `${place} ${name}`);
+  expect(queryOf(loginPath)).toEqual(['query return']);
+  expect(queryOf('/operator/oidc/callback')).toEqual(
+    ['state', 'code', 'error', 'error_description'].map((name) => `query ${name}`),
+  );
 });
 
 it('refuses the answer of another issuer, and one for another request', async () => {

@@ -13,6 +13,7 @@ import {
 import type { Role } from '@trunkline/identity';
 import { BoundedMap } from '@trunkline/std';
 import type { Context } from 'hono';
+import { z } from 'zod';
 import { type OidcPerson, OidcProvider, oidcErrors, type Transaction } from './provider.ts';
 
 /** The settings, as `oidcOptions` of packages/config reads them. */
@@ -74,7 +75,12 @@ function mountSignIn(
 
   app.get(
     LOGIN_PATH,
-    describeRoute({ summary: 'Sign in at the OpenID Connect provider', mediaType: 'text/html' }),
+    describeRoute({
+      summary: 'Sign in at the OpenID Connect provider',
+      query: z.object({ return: z.string().optional().describe('Path to go back to; the start page.') }),
+      mediaType: 'text/html',
+      status: 303,
+    }),
     (context) =>
       answer(context, async () => {
         const origin = new URL(publicUrl ?? `http://${context.req.header('host')}`).origin;
@@ -88,7 +94,17 @@ function mountSignIn(
 
   app.get(
     CALLBACK_PATH,
-    describeRoute({ summary: 'Where the provider sends the browser back to', mediaType: 'text/html' }),
+    describeRoute({
+      summary: 'Where the provider sends the browser back to',
+      query: z.object({
+        state: z.string(),
+        code: z.string().optional(),
+        error: z.string().optional(),
+        error_description: z.string().optional(),
+      }),
+      mediaType: 'text/html',
+      status: 303,
+    }),
     (context) =>
       answer(context, async () => {
         const pending = openPending(context, seal);

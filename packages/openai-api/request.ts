@@ -10,6 +10,7 @@ export const messagePart = z.looseObject({
   file: z
     .looseObject({
       file_data: z.string().optional(),
+      file_url: z.string().optional(),
       filename: z.string().optional(),
       file_id: z.string().optional(),
     })
@@ -80,7 +81,7 @@ export type ContentPart =
   | { type: 'text'; text: string }
   | { type: 'image'; mediaType: string; base64: string }
   /** By its address: of what a caller names, only a service with a guarded fetch reads anything. */
-  | { type: 'image'; url: string }
+  | { type: 'image' | 'file'; url: string }
   | { type: 'audio' | 'file'; mediaType: string; base64: string; name: string };
 
 /** The system and developer messages, joined. */
@@ -125,8 +126,12 @@ export function checkContent(
 
 const dataUrl = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=\s]+)$/;
 
+function isAddress(url: string): boolean {
+  return /^https?:/i.test(url) && URL.canParse(url);
+}
+
 function imagePart(url: string): ContentPart {
-  if (/^https?:/i.test(url) && URL.canParse(url)) return { type: 'image', url };
+  if (isAddress(url)) return { type: 'image', url };
   const [, mediaType, base64] = dataUrl.exec(url) ?? [];
   if (mediaType === undefined || base64 === undefined)
     throw refuse('image_url must be an http(s) address, or inline: data:image/<type>;base64,<data>');
@@ -142,15 +147,20 @@ function audioPart({ data, format }: { data: string; format: string }): ContentP
 
 interface GivenFile {
   file_data?: string | undefined;
+  file_url?: string | undefined;
   filename?: string | undefined;
   file_id?: string | undefined;
 }
 
-/** The content itself, as a data URL or as bare base64; there is no store of files to refer to. */
-function filePart({ file_data, filename, file_id }: GivenFile): ContentPart {
+/** The content itself, as a data URL or as bare base64, or where it is; there is no store of files to refer to. */
+function filePart({ file_data, file_url, filename, file_id }: GivenFile): ContentPart {
+  if (file_data === undefined && file_url !== undefined) {
+    if (!isAddress(file_url)) throw refuse('file_url must be an http(s) address');
+    return { type: 'file', url: file_url };
+  }
   if (file_data === undefined)
     throw refuse(
-      `file.file_data is missing${file_id === undefined ? '' : ' (file_id is not supported)'}: send data:<type>;base64,<data>`,
+      `file.file_data is missing${file_id === undefined ? '' : ' (file_id is not supported)'}: send data:<type>;base64,<data>, or an address as file_url`,
     );
   const [, mediaType = '', inner] = /^data:([\w.+/-]*)(?:;[^,]*)?,(.*)$/s.exec(file_data) ?? [];
   return { type: 'file', mediaType, base64: inner ?? file_data, name: filename ?? 'file' };

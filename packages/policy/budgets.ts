@@ -1,4 +1,4 @@
-import { accountIdOf, type Principal, roleOf } from '@trunkline/identity';
+import { accountIdOf, type Principal, type PrincipalKind, principalName, roleOf } from '@trunkline/identity';
 import type { BudgetUse } from '@trunkline/std';
 import { anyText, compilePrincipal } from './decide.ts';
 import type { Budget } from './schema.ts';
@@ -32,7 +32,8 @@ const names = { calls: 'tool calls', messages: 'messages', usd: 'dollars' };
 export class Budgets {
   readonly #now: () => number;
   readonly #accounts = new Map<string, Account>();
-  #budgets: readonly { budget: Budget; fits(spender: Spender): boolean }[] = [];
+  /** With the agents on whose accounts an expense is booked; none where the budget is not theirs. */
+  #budgets: readonly { budget: Budget; agentsOf(spender: Spender): readonly string[] }[] = [];
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -41,8 +42,15 @@ export class Budgets {
   configure(budgets: readonly Budget[]): void {
     this.#budgets = budgets.map((budget) => {
       const isPrincipal = compilePrincipal(budget.principal ?? ['*']);
-      const isAgent = anyText(budget.agent ?? ['*']);
-      return { budget, fits: ({ principal, agent }) => isPrincipal(principal) && isAgent(agent) };
+      const isAgent = budget.agent && anyText(budget.agent);
+      return {
+        budget,
+        agentsOf: ({ principal, agent }) => {
+          if (!isPrincipal(principal)) return [];
+          if (isAgent === undefined) return [agent];
+          return [...new Set([agent, ...principal.via])].filter(isAgent);
+        },
+      };
     });
   }
 
@@ -75,16 +83,20 @@ export class Budgets {
   usage(): BudgetUse[][] {
     const uses = this.#budgets.map((): BudgetUse[] => []);
     for (const [key, account] of this.#accounts) {
-      const [index, kind, id, agent] = JSON.parse(key) as [number, string, string, string];
+      const [index, kind, id, agent] = JSON.parse(key) as [number, PrincipalKind, string, string];
       const isOver = this.#now() - account.since >= HOUR_MS;
-      if (!isOver) uses[index]?.push({ principal: `${kind}:${id}`, agent, ...account });
+      if (!isOver) uses[index]?.push({ principal: principalName({ kind, id }), agent, ...account });
     }
     return uses.map((list) => list.sort((left, right) => right.calls - left.calls).slice(0, MAX_SHOWN));
   }
 
   #accountsOf(spender: Spender) {
-    return this.#budgets.flatMap(({ budget, fits }, index) =>
-      fits(spender) ? [{ budget, index, account: this.#account(index, spender) }] : [],
+    return this.#budgets.flatMap(({ budget, agentsOf }, index) =>
+      agentsOf(spender).map((agent) => ({
+        budget,
+        index,
+        account: this.#account(index, { ...spender, agent }),
+      })),
     );
   }
 

@@ -1,4 +1,12 @@
-import { describeOrigins, type Origin, type Principal, roleOf, schedulesOf } from '@trunkline/identity';
+import {
+  actsForItself,
+  describeOrigins,
+  type Origin,
+  ownerKey,
+  type Principal,
+  roleOf,
+  schedulesOf,
+} from '@trunkline/identity';
 import { effects as allEffects, type CallSubject, type Effect } from '@trunkline/llm';
 import { BoundedMap } from '@trunkline/std';
 import { commandPattern, hostPattern, pathPattern, textPattern } from './patterns.ts';
@@ -18,6 +26,10 @@ export interface PolicyRequest {
   isKnownUrl?: (url: string) => boolean;
   /** Whether a person has spoken since outside text was read. */
   isPersonLast?: () => boolean;
+  /** Whether the last words are a person's, and name this recipient or say yes to handing work to it. */
+  isAskedFor?: (recipient: string) => boolean;
+  /** Whether the last words are a person's, and the call passes on these and nothing else. */
+  repeatsPerson?: () => boolean;
 }
 
 export interface PolicyDecision {
@@ -36,7 +48,11 @@ type Fits = (request: PolicyRequest) => boolean;
 const KNOWN_TOOLS = 1000;
 
 /** Compiles the rules once. A decision depends on the request alone. */
-export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
+export function compilePolicy({
+  rules,
+  hosts,
+  agents,
+}: Pick<PolicyConfig, 'rules' | 'hosts' | 'agents'>): Decide {
   const compiled = rules.map((rule, index) => ({
     fitsTool: anyText(rule.tool ?? ['*']),
     fits: compileRule(rule),
@@ -45,6 +61,7 @@ export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
   }));
   const isAllowedHost = anyOf(hosts.map(hostPattern));
   const relaxed = new Set(Object.keys(agents).filter((name) => agents[name]?.taint === 'relaxed'));
+  const delegating = new Set(Object.keys(agents).filter((name) => agents[name]?.delegation === 'relaxed'));
   const byTool = new BoundedMap<string, typeof compiled>(KNOWN_TOOLS);
   const rulesFor = (tool: string) => {
     const known = byTool.get(tool) ?? compiled.filter(({ fitsTool }) => fitsTool(tool));
@@ -58,14 +75,15 @@ export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
     if (guest !== undefined) return guestEffect;
     if (request.origins.length === 0) return untainted;
     if (relaxed.has(request.agent)) return relaxedAgent;
-    return decideTainted(request, isAllowedHost);
+    return decideTainted(request, { isAllowedHost, mayHandOn: delegating.has(request.agent) });
   };
 }
 
 /** What holds where nobody has written a file. */
-export const decideByDefault: Decide = compilePolicy({ rules: [], hosts: [], agents: {}, budgets: [] });
+export const decideByDefault: Decide = compilePolicy({ rules: [], hosts: [], agents: {} });
 
 export const addressRule = 'default: addresses after outside text';
+export const effectsRule = 'default: effects after outside text';
 
 const untainted: PolicyDecision = {
   decision: 'allow',
@@ -90,7 +108,7 @@ const readsOnly: PolicyDecision = {
 const staysInside: PolicyDecision = {
   decision: 'allow',
   rule: 'default: internal',
-  why: 'it stays within these services, which know what this turn has read',
+  why: 'it stays within these services, which know what was read, and a person has asked for it since or policy.yaml relaxes it',
 };
 
 const repliesToSender: PolicyDecision = {
@@ -110,24 +128,47 @@ function namesGuest({ principal = [] }: Rule, { kind, id }: Principal): boolean 
   );
 }
 
-/** A person's next words may go to the one who wrote all of the outside text, so that an agent can ask back. */
-function isReply({ tool, subject: { recipient }, origins, isPersonLast }: PolicyRequest): boolean {
-  if (recipient === undefined || !isPersonLast?.()) return false;
+/** A schedule, or a service that acts for itself, speaks for nobody. */
+function speaksForPerson({ principal }: PolicyRequest): boolean {
+  return !actsForItself(principal) && schedulesOf(principal).length === 0;
+}
+
+/** Any next words of a person would do for a page that waits with its order until then: they have to name whom it goes to. */
+function isAskedByPerson(request: PolicyRequest): boolean {
+  const { origins, subject, isPersonLast, isAskedFor } = request;
+  if (subject.recipient === undefined || !speaksForPerson(request)) return false;
+  // Descriptions stand before every request, and nothing was read since.
+  return (origins.every(isDescription) ? isPersonLast?.() : isAskedFor?.(subject.recipient)) === true;
+}
+
+function isDescription({ kind }: Origin): boolean {
+  return kind === 'mcp-description' || kind === 'agent-card';
+}
+
+/** To the one who wrote all of the outside text go a person's own words, or what a person has it told, so that an agent can ask back. */
+function isReply(request: PolicyRequest): boolean {
+  const { tool, origins } = request;
+  const { recipient } = request.subject;
+  if (recipient === undefined || !speaksForPerson(request)) return false;
+  if (!request.repeatsPerson?.() && !request.isAskedFor?.(recipient)) return false;
   return origins.every(({ kind, source }) => kind === tool && source === recipient);
 }
 
 /** The rules of a turn that has read text from outside: effects ask, and so does the network beyond known addresses. */
-function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => boolean): PolicyDecision {
+function decideTainted(
+  request: PolicyRequest,
+  { isAllowedHost, mayHandOn }: { isAllowedHost: (host: string) => boolean; mayHandOn: boolean },
+): PolicyDecision {
   const { subject, isKnownUrl, origins } = request;
   const changes = effectsOf(request).filter((effect) => effect !== 'reads');
   if (changes.length > 0) {
     const handsOn = changes.every((effect) => effect === 'sends' || effect === 'spends');
-    if (handsOn && subject.internal) return staysInside;
+    if (handsOn && subject.internal && (mayHandOn || isAskedByPerson(request))) return staysInside;
     if (handsOn && isReply(request)) return repliesToSender;
     return {
       decision: 'ask',
-      rule: 'default: effects after outside text',
-      why: `it ${changes.join(', ')}, and this turn has read text from outside (${describeOrigins(origins)})`,
+      rule: effectsRule,
+      why: `it ${changes.join(', ')}, and ${readWords(origins)}${acceptWords(origins)}${handOnWords(request, handsOn)}`,
     };
   }
   const unknown = allSubjects(subject).find(
@@ -137,8 +178,29 @@ function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => 
   return {
     decision: 'ask',
     rule: addressRule,
-    why: `nobody named the host ${unknown.host}, the address stood in no text that was read or is one of many of its site, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
+    why: `nobody named the host ${unknown.host}, the address stood in no text that was read or is one of many, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
   };
+}
+
+function readWords(origins: readonly Origin[]): string {
+  if (!origins.every(isDescription))
+    return `this turn has read text from outside (${describeOrigins(origins)})`;
+  const authors = origins.map(({ source }) => source).join(', ');
+  return `the model reads here what ${authors} wrote, which nobody has accepted yet (${describeOrigins(origins)})`;
+}
+
+/** What the operator can do about descriptions that mark every turn. */
+function acceptWords(origins: readonly Origin[]): string {
+  return origins.some(isDescription)
+    ? '; the operator can accept the description once on the page /trust, under Policy, or with "trunkline policy descriptions", and it is no longer asked about'
+    : '';
+}
+
+/** What a person can say where nobody can be asked. */
+function handOnWords({ subject: { internal, recipient } }: PolicyRequest, handsOn: boolean): string {
+  return handsOn && internal && recipient
+    ? `; a person who names ${recipient}, or says yes to it, lets it`
+    : '';
 }
 
 /** A tool that declares nothing may do anything. */
@@ -161,7 +223,10 @@ function compileRule(rule: Rule): Fits {
   }
   if (agent) {
     const fits = anyText(agent);
-    conditions.push((request) => fits(request.agent));
+    // Whoever hands work on must not get done there what is held back here.
+    conditions.push(
+      (request) => fits(request.agent) || (decision !== 'allow' && request.principal.via.some(fits)),
+    );
   }
   if (effects) conditions.push((request) => effectsOf(request).some((effect) => effects.includes(effect)));
   if (taint) conditions.push(({ origins }) => origins.length > 0 === (taint === 'tainted'));
@@ -208,6 +273,8 @@ export function compilePrincipal(patterns: readonly string[]): (principal: Princ
     if (fits(kind) || fits(`${kind}:${id}`)) return true;
     const schedules = schedulesOf(principal);
     if (schedules.length > 0 && (fits('schedule') || schedules.some(fits))) return true;
+    // Rules that were written when schedules were services hold on.
+    if (kind === 'schedule' && (fits('service') || fits(ownerKey(principal)))) return true;
     if (kind !== 'person' && kind !== 'operator' && principal.role === undefined) return false;
     const role = roleOf(principal);
     return fits(role) || fits(`role:${role}`);

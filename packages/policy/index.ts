@@ -5,7 +5,13 @@ export {
   type PolicyDecision,
   type PolicyRequest,
 } from './decide.ts';
-export { type Consent, type DecidedCall, Policy, type PolicyOptions } from './policy.ts';
+export type { AlwaysEffect, DescriptionHash } from './edit-file.ts';
+export {
+  type Consent,
+  type DecidedCall,
+  Policy,
+  type PolicyOptions,
+} from './policy.ts';
 export { mountPolicy, type PolicyRoutes } from './routes.ts';
 export type { PolicyConfig } from './schema.ts';
 export { explainCall, type PolicyTool } from './try-call.ts';

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Principal } from '@trunkline/identity';
+import { foreignDescription } from '@trunkline/llm';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Policy, type PolicyRequest } from './index.ts';
@@ -42,9 +43,12 @@ const reply = (recipient: string, more: Partial<PolicyRequest> = {}): Partial<Po
   subject: { recipient },
   origins: asked,
   isPersonLast: () => true,
+  repeatsPerson: () => true,
   ...more,
 });
 const decided = (policy: Policy, request: PolicyRequest) => policy.decide(request).decision;
+
+const within = { effects: ['sends' as const], subject: { recipient: 'research', internal: true } };
 
 describe('without a file', () => {
   const fetching = (url: string) => ({
@@ -60,9 +64,14 @@ describe('without a file', () => {
     ['a tool that declares nothing', call('odd', { effects: [], origins: page }), 'ask'],
     ['an answer of a person to the agent that asked back', call('delegate_to', reply('scout')), 'allow'],
     [
-      'an answer that no person gave',
-      call('delegate_to', reply('scout', { isPersonLast: () => false })),
+      'what is not in the words of the person who spoke last',
+      call('delegate_to', reply('scout', { repeatsPerson: () => false })),
       'ask',
+    ],
+    [
+      'what a person has the agent told that asked back',
+      call('delegate_to', reply('scout', { repeatsPerson: () => false, isAskedFor: () => true })),
+      'allow',
     ],
     ['the words of one agent to another', call('delegate_to', reply('other')), 'ask'],
     [
@@ -84,13 +93,28 @@ describe('without a file', () => {
     ],
     [
       'a delegation within our services',
-      call('delegate_to', {
-        effects: ['sends'],
-        subject: { recipient: 'research', internal: true },
-        origins: page,
-      }),
+      call('delegate_to', { ...within, origins: page, isPersonLast: () => false }),
+      'ask',
+    ],
+    [
+      'one after a person has spoken of something else',
+      call('delegate_to', { ...within, origins: page, isPersonLast: () => true, isAskedFor: () => false }),
+      'ask',
+    ],
+    [
+      'one that a person has asked for',
+      call('delegate_to', { ...within, origins: page, isAskedFor: (name) => name === 'research' }),
       'allow',
     ],
+    ...[
+      { kind: 'schedule', id: 'schedule:tea', via: [] } as const,
+      { kind: 'service', id: 'switchboard', via: [] } as const,
+      { ...operator, via: ['schedule:tea'] },
+    ].map((principal): [string, PolicyRequest, string] => [
+      `one of ${principal.kind}:${principal.id} by ${principal.via}, whose words are no person's`,
+      call('delegate_to', { ...within, principal, origins: page, isAskedFor: () => true }),
+      'ask',
+    ]),
     [
       'a delegation to others',
       call('delegate_to', { effects: ['sends'], subject: { recipient: 'bob' }, origins: page }),
@@ -219,7 +243,7 @@ it('names schedules, whoever they run for', () => {
   const policy = open(
     'rules: [{ principal: schedule:tea, decision: deny }, { principal: schedule, taint: tainted, decision: allow }]',
   );
-  const schedule = (id: string): Principal => ({ kind: 'service', id: `schedule:${id}`, via: [] });
+  const schedule = (id: string): Principal => ({ kind: 'schedule', id: `schedule:${id}`, via: [] });
   const by = (principal: Principal) => decided(policy, call('write_file', { principal, origins: page }));
   expect(by(schedule('tea'))).toBe('deny');
   expect(by({ ...operator, via: ['schedule:tea', 'switchboard'] })).toBe('deny');
@@ -232,12 +256,39 @@ it('names schedules, whoever they run for', () => {
   expect(by({ ...guest, via: ['schedule:nightly'] })).toBe('deny');
 });
 
+it.each(['schedule:*', 'service', 'service:schedule:tea', 'schedule:tea'])(
+  'holds schedules by the rule %s, also by rules from when they were services',
+  (principal) => {
+    const policy = open(`rules: [{ principal: '${principal}', decision: deny }]`);
+    const by = (kind: Principal['kind'], id: string) =>
+      decided(policy, call('write_file', { principal: { kind, id, via: [] } }));
+    expect(by('schedule', 'schedule:tea')).toBe('deny');
+    expect(by('service', 'voice')).toBe(principal === 'service' ? 'deny' : 'allow');
+  },
+);
+
 it('lets hosts be read and agents be relaxed', () => {
-  const policy = open("hosts: ['*.example.org']\nagents: { rex: { taint: relaxed } }");
+  const policy = open(
+    "hosts: ['*.example.org']\nagents: { rex: { taint: relaxed }, helm: { delegation: relaxed } }",
+  );
   const subject = { url: 'https://a.example.org/?d=1', host: 'a.example.org' };
   expect(decided(policy, call('fetch_url', { effects: ['reads'], subject, origins: page }))).toBe('allow');
   expect(decided(policy, call('write_file', { agent: 'rex', origins: page }))).toBe('allow');
   expect(decided(policy, call('write_file', { origins: page }))).toBe('ask');
+  const handsOn = (more: Partial<PolicyRequest>) =>
+    decided(policy, call('delegate_to', { ...within, origins: page, ...more }));
+  expect([handsOn({ agent: 'helm' }), handsOn({ agent: 'mate' })]).toEqual(['allow', 'ask']);
+  // Only what stays within these services.
+  expect(handsOn({ agent: 'helm', subject: { recipient: 'stranger' } })).toBe('ask');
+  expect(decided(policy, call('write_file', { agent: 'helm', origins: page }))).toBe('ask');
+});
+
+it('says what becomes of calls that a crash cut off: by default somebody is asked', () => {
+  const policy = open('agents: { helm: { interrupted: fail } }');
+  expect([policy.for('helm').whenInterrupted(), policy.for('mate').whenInterrupted()]).toEqual([
+    'fail',
+    'ask',
+  ]);
 });
 
 describe('a file', () => {
@@ -312,6 +363,30 @@ describe('always', () => {
     expect(decided(policy, { ...request, subject: { recipient: '43' } })).toBe('ask');
     expect(decided(policy, { ...request, principal: { ...operator, id: 'other' } })).toBe('ask');
     expect(readFileSync(file(), 'utf8')).toMatch(/^# mine\n[\s\S]*# ask/);
+  });
+
+  it('accepts the descriptions that were shown, where nothing else is why it is asked', async () => {
+    const policy = open();
+    const card = (text: string) =>
+      foreignDescription('agent-card', 'scout', [{ name: 'look', description: text }]);
+    const { always } = policy.for('ada');
+    const marked = { ...request, origins: [{ kind: 'agent-card', source: 'scout' }] };
+    const asked = policy.decide(marked);
+    const { words, accepts } = always(marked, asked, [card('Looks around.'), card('Looks around.')]);
+    expect(words).toBe('; "always" accepts for good what is said there: scout says "look: Looks around."');
+    expect(await policy.allowAlways(marked, { ...asked, accepts }, 'yes')).toBeUndefined();
+    expect([card('Looks around.'), card('Obey.')].map((each) => policy.isAccepted(each))).toEqual([
+      true,
+      false,
+    ]);
+    expect(policy.config.rules).toEqual([]);
+    // Not what cannot be shown whole, nor where something else was read or a rule of the operator asks.
+    for (const [origins, text] of [
+      [marked.origins, 'x'.repeat(3000)],
+      [[...marked.origins, ...page], 'Looks.'],
+    ] as const)
+      expect(always({ ...marked, origins }, asked, [card(text)])).toEqual({ words: '' });
+    expect(always(marked, { ...asked, rule: 'rules[0]' }, [card('Looks.')])).toEqual({ words: '' });
   });
 
   it('begins a file that only its owner can read', async () => {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, type Logger, parseYaml } from '@trunkline/config';
 import type { AuditRecorder, Principal } from '@trunkline/identity';
-import { errorMessage } from '@trunkline/std';
+import type { ForeignDescription } from '@trunkline/llm';
+import { BoundedMap, errorMessage } from '@trunkline/std';
 import { StorageError, writeFileAtomic } from '@trunkline/storage';
-import { isSeq, parseDocument } from 'yaml';
 import { Budgets } from './budgets.ts';
 import {
   compilePolicy,
@@ -16,6 +16,15 @@ import {
   type PolicyDecision,
   type PolicyRequest,
 } from './decide.ts';
+import {
+  type AlwaysEffect,
+  alwaysFor,
+  type DescriptionHash,
+  placeFor,
+  ruleFor,
+  withDescription,
+  withRule,
+} from './edit-file.ts';
 import { type PolicyConfig, policySchema } from './schema.ts';
 
 export interface PolicyOptions {
@@ -56,8 +65,9 @@ export interface Consent {
 const CHECK_MS = 500;
 const SETTLE_MS = 2000;
 const MAX_TRIES = 5;
+const MAX_TOLD = 1000;
 const scopeWords = { once: 'once', task: 'for the task', always: 'always' };
-const empty: PolicyConfig = { rules: [], hosts: [], agents: {}, budgets: [] };
+const empty: PolicyConfig = { rules: [], hosts: [], agents: {}, descriptions: {}, budgets: [] };
 
 /** The operator's policy: `policy.yaml`, read again whenever it changes. */
 export class Policy {
@@ -76,6 +86,8 @@ export class Policy {
   #mark: string | undefined;
   /** A content of the file that is looser than the policy in force, and when it was first seen. */
   #held: { text: string; since: number } | undefined;
+  /** Descriptions that nobody has accepted and that the log names. */
+  readonly #toldOf = new BoundedMap<string, true>(MAX_TOLD);
 
   constructor(options: PolicyOptions) {
     this.#options = options;
@@ -149,7 +161,12 @@ export class Policy {
       outOfMoney: (principal: Principal, by: string) => this.#outOfMoney(principal, by),
       pay: (principal: Principal, by: string, usd: number) => this.pay(principal, by, usd),
       record: (call: DecidedCall) => this.#record(call),
-      whyNoRule: (request: PolicyRequest) => this.#whyNoRule(request),
+      always: (request: PolicyRequest, decided: PolicyDecision, shown: readonly ForeignDescription[]) => {
+        const unaccepted = shown.filter((description) => !this.isAccepted(description));
+        return alwaysFor(request, decided, unaccepted, this.config);
+      },
+      isAccepted: (description: ForeignDescription) => this.isAccepted(description),
+      whenInterrupted: () => this.config.agents[agent]?.interrupted ?? 'ask',
     };
   }
 
@@ -181,8 +198,13 @@ export class Policy {
   decide(request: PolicyRequest): PolicyDecision {
     this.#refresh();
     const decided = this.#decide(request);
-    if (this.#broken === undefined || (!hasEffects(request) && decided.decision === 'allow')) return decided;
-    return { decision: 'deny', rule: 'policy.yaml cannot be read', why: this.#broken };
+    const isEffect = hasEffects(request);
+    if (this.#broken !== undefined && (isEffect || decided.decision !== 'allow'))
+      return { decision: 'deny', rule: 'policy.yaml cannot be read', why: this.#broken };
+    if (!isEffect || decided.decision === 'deny') return decided;
+    const unrecorded = this.#options.audit?.log.refusal?.();
+    if (unrecorded === undefined) return decided;
+    return { decision: 'deny', rule: 'the audit log cannot be written', why: unrecorded };
   }
 
   /** Books a call that is about to run; the words say which budget has no room for it. */
@@ -203,28 +225,19 @@ export class Policy {
     this.#budgets.pay({ principal, agent }, usd);
   }
 
-  /** Why an "always" for this call cannot become a rule, as the file is now. */
-  #whyNoRule(request: PolicyRequest): string | undefined {
-    try {
-      ruleFor(request, '');
-      placeFor(request, this.config);
-      return undefined;
-    } catch (error) {
-      return errorMessage(error);
-    }
-  }
-
   /**
-   * Writes a rule that allows calls like this one from now on, in front of the rule that asks. Returns why no rule was
-   * written, else undefined; it never throws, so that the call can go on with an approval for its task.
+   * Accepts the descriptions that the person was shown, or writes a rule that allows calls like this one from now on, in
+   * front of the rule that asks. Returns why not, else undefined; it never throws, so that the call can go on with an
+   * approval for its task.
    */
   async allowAlways(
     request: PolicyRequest,
-    decided: PolicyDecision,
+    decided: PolicyDecision & Pick<AlwaysEffect, 'accepts'>,
     reason: string,
   ): Promise<string | undefined> {
     try {
-      await this.#writeRule(request, ruleFor(request, reason));
+      if (decided.accepts === undefined) await this.#writeRule(request, ruleFor(request, reason));
+      for (const description of decided.accepts ?? []) await this.accept(description);
       return undefined;
     } catch (error) {
       const problem = errorMessage(error);
@@ -239,15 +252,44 @@ export class Policy {
     }
   }
 
+  /** Whether the operator has accepted exactly this text; what nobody accepted is logged once. */
+  isAccepted(description: DescriptionHash): boolean {
+    const accepted = this.config.descriptions[keyOf(description)] ?? [];
+    const { kind, source, sha256 } = description;
+    if (accepted.includes(sha256)) return true;
+    if (!this.#toldOf.has(sha256)) {
+      this.#toldOf.set(sha256, true);
+      const advice = 'read and accept it on the page /trust, under Policy';
+      const fields = { kind, source, isChanged: accepted.length > 0, advice };
+      this.#options.logger.info(fields, 'description not accepted; turns that show it are marked');
+    }
+    return false;
+  }
+
+  /** Whether another text of the same server or agent was accepted before. */
+  isChanged(description: DescriptionHash): boolean {
+    return !this.isAccepted(description) && this.#config.descriptions[keyOf(description)] !== undefined;
+  }
+
+  /** Writes down that the operator accepts what a server or an agent says about itself. */
+  async accept(description: DescriptionHash): Promise<void> {
+    const key = keyOf(description);
+    await this.#edit((before) => withDescription(before, key, description.sha256));
+    this.#look();
+  }
+
   async #writeRule(request: PolicyRequest, rule: object): Promise<void> {
+    // The operator may have changed the file since the call was asked about.
+    await this.#edit((before) => withRule(before, rule, placeFor(request, this.#parse(before ?? ''))));
+  }
+
+  async #edit(change: (before: string | undefined) => string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       this.#look();
       if (this.#problem !== undefined)
-        throw new Error(`No rule was written. Mend policy.yaml first: ${this.#problem}`);
+        throw new ConfigError(`Nothing was written. Mend policy.yaml first: ${this.#problem}`, []);
       const before = await this.read();
-      // The operator may have changed the file since the call was asked about.
-      const config = this.#parse(before ?? '');
-      const text = withRule(before, rule, placeFor(request, config));
+      const text = change(before);
       this.#parse(text);
       try {
         return await writeFileAtomic(
@@ -313,6 +355,10 @@ export class Policy {
   }
 }
 
+function keyOf({ kind, source }: DescriptionHash): string {
+  return `${kind} ${source}`;
+}
+
 /** A tool that declares nothing may do anything. */
 function hasEffects({ effects }: PolicyRequest): boolean {
   return effects.length === 0 || effects.some((effect) => effect !== 'reads');
@@ -336,51 +382,6 @@ function isLooser(config: PolicyConfig, before: PolicyConfig): boolean {
   ];
   const stated = limits(config);
   return limits(before).some((limit) => !stated.some((each) => isDeepStrictEqual(each, limit)));
-}
-
-/** As narrow as the call: this principal, agent and tool, and the subject it had. */
-function ruleFor({ principal: { kind, id }, agent, tool, subject }: PolicyRequest, reason: string) {
-  const { path, host, command, recipient } = subject;
-  const given = { path, host, command, recipient };
-  const isNarrow = !subject.guessed && subject.others === undefined;
-  const named = Object.entries(isNarrow ? given : {}).filter(([, value]) => value !== undefined);
-  if (named.length === 0)
-    throw new Error(
-      `No rule can be written for ${tool}: it would allow any arguments. Approve it for each task, or write a rule in policy.yaml.`,
-    );
-  if ([id, agent, tool, ...named.map(([, value]) => value)].some((text) => text?.includes('*')))
-    throw new Error(`No rule can be written for a call of ${tool} with a * in it. Approve it once.`);
-  return {
-    principal: `${kind}:${id}`,
-    agent,
-    tool,
-    arguments: Object.fromEntries(named),
-    decision: 'allow',
-    reason,
-  };
-}
-
-/** Before the first rule that asks about the call, with text from outside or without; undefined: behind all rules. */
-function placeFor(request: PolicyRequest, config: PolicyConfig): number | undefined {
-  const decide = compilePolicy(config);
-  const origins = [[], [{ kind: 'message', source: '' }]];
-  const decisions = origins.map((each) => decide({ ...request, origins: each }));
-  const denied = decisions.find(({ decision }) => decision === 'deny');
-  if (denied)
-    throw new Error(`No rule was written for ${request.tool}: ${denied.rule} of policy.yaml denies it.`);
-  const places = decisions.flatMap(({ rule }) => /^rules\[(\d+)\]$/.exec(rule)?.[1] ?? []);
-  return places.length === 0 ? undefined : Math.min(...places.map(Number));
-}
-
-/** The text with one more rule; comments and order stay. */
-function withRule(text: string | undefined, rule: object, index: number | undefined): string {
-  const document = parseDocument(text ?? '');
-  if (document.contents === null) document.contents = document.createNode({}) as never;
-  const rules = document.get('rules');
-  const node = document.createNode(rule);
-  if (!isSeq(rules)) document.set('rules', document.createNode([rule]));
-  else rules.items.splice(index ?? rules.items.length, 0, node);
-  return document.toString();
 }
 
 function emptyWhenMissing(error: NodeJS.ErrnoException): undefined {

@@ -105,7 +105,8 @@ it('refuses a stale save and a broken text, and names the line', async () => {
 
 it('shows what becomes of each tool, what was used of budgets, and which agents are relaxed', async () => {
   const { text: before } = await view();
-  const text = 'budgets: [{ principal: person, calls: 5 }]\nagents: { scribe: { taint: relaxed } }\n';
+  const text =
+    'budgets: [{ principal: person, calls: 5 }]\nagents: { scribe: { taint: relaxed }, helm: { delegation: relaxed } }\n';
   await ask('', 'PUT', { text, before });
   policy.spend({
     principal: { kind: 'person', id: 'user:1', via: [] },
@@ -117,6 +118,7 @@ it('shows what becomes of each tool, what was used of budgets, and which agents 
   });
   expect(await view()).toMatchObject({
     relaxed: ['scribe'],
+    delegating: ['helm'],
     budgets: [{ calls: 5, used: [{ principal: 'person:user:1', agent: 'scribe', calls: 1 }] }],
     tools: [{ name: 'write_file', clean: { decision: 'allow' }, tainted: { rule: 'agents: taint relaxed' } }],
   });
@@ -139,4 +141,19 @@ it('explains calls of guests, of tools that are not known here, and of arguments
   });
   const unknown = await ask('/test', 'POST', { tool: 'x', effects: ['flies'] });
   expect([unknown.status, await unknown.text()]).toEqual([422, expect.stringContaining('flies')]);
+});
+
+it('accepts a description, and says why not while the file is broken', async () => {
+  const accept = () =>
+    ask('/descriptions', 'POST', { kind: 'agent-card', source: 'scout', sha256: 'a'.repeat(64) });
+  expect((await accept()).status).toBe(200);
+  expect(readFileSync(file, 'utf8')).toContain('agent-card scout');
+  const good = readFileSync(file, 'utf8');
+  writeFileSync(file, 'rules: [');
+  const refused = await accept();
+  expect([refused.status, await refused.json()]).toEqual([
+    422,
+    { error: expect.stringContaining('Mend policy.yaml first') },
+  ]);
+  writeFileSync(file, good);
 });

@@ -1,7 +1,7 @@
 import { ConfigError, lineProblem } from '@trunkline/config';
 import { type AppEnv, defineErrors, describeRoute, requireOperator, validate } from '@trunkline/http';
 import type { OperatorAccess, Principal } from '@trunkline/identity';
-import type { PolicyToolView, PolicyView } from '@trunkline/std';
+import type { DescriptionView, PolicyToolView, PolicyView } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -69,6 +69,20 @@ export function mountPolicy<Caller>(app: Hono<AppEnv<Caller>>, routes: PolicyRou
     },
   );
   app.post(
+    '/operator/policy/descriptions',
+    describeRoute({
+      summary: 'Accept what an MCP server or an agent says about itself',
+      description:
+        'By the hash of the text that was shown. Until then it marks every turn that shows it to the model; so does a later text.',
+      errors: [errors.policy_changed, errors.policy_invalid],
+    }),
+    validate('json', described),
+    async (context) => {
+      await policy.accept(context.req.valid('json')).catch(refuseSave);
+      return context.json({ descriptions: descriptionsOf(policy, tools()) });
+    },
+  );
+  app.post(
     '/operator/policy/check',
     describeRoute({ summary: 'What is wrong with a text as policy.yaml, line by line; nothing is written' }),
     validate('json', z.object({ text })),
@@ -83,6 +97,9 @@ export function mountPolicy<Caller>(app: Hono<AppEnv<Caller>>, routes: PolicyRou
   );
 }
 
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
+const described = z.object({ kind: z.enum(['mcp-description', 'agent-card']), source: line, sha256 });
+
 async function viewOf({ policy, service, agents, tools }: PolicyRoutes): Promise<PolicyView> {
   const { config, problem, usage } = policy;
   return {
@@ -92,11 +109,22 @@ async function viewOf({ policy, service, agents, tools }: PolicyRoutes): Promise
     rules: config.rules,
     hosts: config.hosts,
     relaxed: Object.keys(config.agents).filter((name) => config.agents[name]?.taint === 'relaxed'),
+    delegating: Object.keys(config.agents).filter((name) => config.agents[name]?.delegation === 'relaxed'),
     budgets: config.budgets.map((budget, index) => ({ ...budget, used: usage[index] ?? [] })),
+    descriptions: descriptionsOf(policy, tools()),
     service,
     agents: [...agents()],
     tools: tools().map((tool) => toolView(policy, tool, agents()[0] ?? service)),
   };
+}
+
+function descriptionsOf(policy: Policy, tools: readonly PolicyTool[]): DescriptionView[] {
+  const known = tools.flatMap(({ describedIn = [] }) => describedIn);
+  return [...new Map(known.map((each) => [each.sha256 + each.source, each])).values()].map((each) => {
+    const { kind, source, text, sha256 } = each;
+    const unaccepted = policy.isChanged(each) ? 'changed' : 'new';
+    return { kind, source, text, sha256, state: policy.isAccepted(each) ? 'accepted' : unaccepted };
+  });
 }
 
 function toolView(policy: Policy, tool: PolicyTool, agent: string): PolicyToolView {

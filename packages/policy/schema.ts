@@ -8,7 +8,10 @@ const ruleSchema = z
   .strictObject({
     /** `operator`, `person`, `person:voice:ava`, a role (`guest`, `role:guest`), or a schedule: `schedule`, `schedule:ID`; `*` stands for any text. */
     principal: texts.optional(),
-    /** The service, or the agent of the switchboard, that makes the call. */
+    /**
+     * The service, or the agent of the switchboard, that makes the call. A rule that asks or denies also fits what they
+     * handed on.
+     */
     agent: texts.optional(),
     tool: texts.optional(),
     /** Fits a call that has one of these effects. */
@@ -34,6 +37,7 @@ const ruleSchema = z
 const budgetSchema = z
   .strictObject({
     principal: texts.optional(),
+    /** What an agent hands on counts on its budget too. */
     agent: texts.optional(),
     /** Tool calls an hour. */
     calls: z.int().min(0).optional(),
@@ -59,8 +63,16 @@ export const policySchema = z
         z.strictObject({
           /** `relaxed`: outside text changes nothing for this agent. Whoever writes that text then uses its tools. */
           taint: z.enum(['strict', 'relaxed']).default('strict'),
+          /** `relaxed`: after outside text it may hand work to our own services and agents without a question. */
+          delegation: z.enum(['strict', 'relaxed']).optional(),
+          /** A call that had begun when the process was killed: a person is asked, or it fails with words. */
+          interrupted: z.enum(['ask', 'fail']).optional(),
         }),
       )
+      .default({}),
+    /** Texts of MCP servers and agents about themselves that the operator has accepted, by their SHA-256. */
+    descriptions: z
+      .record(text, z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256')))
       .default({}),
     /** Each that fits counts for itself; a call needs room in all of them. */
     budgets: z.array(budgetSchema).default([]),

@@ -8,27 +8,44 @@ import {
   type Tool,
 } from '@trunkline/llm';
 import type { ExplainedCall, TriedCall } from '@trunkline/std';
-import type { PolicyRequest } from './decide.ts';
+import type { PolicyDecision, PolicyRequest } from './decide.ts';
 import type { Policy } from './policy.ts';
 
 /** What is to be known of a tool for its calls to be explained. */
-export type PolicyTool = Pick<Tool, 'name' | 'effects' | 'external' | 'input' | 'subject' | 'pause'> & {
-  pausesFor?: unknown;
+export type PolicyTool = Pick<
+  Tool,
+  'name' | 'effects' | 'external' | 'input' | 'subject' | 'pause' | 'describedIn'
+> & {
+  pausesFor?(input: never): boolean;
 };
 
 /** Says what would happen to a call, and why. Nothing is run, booked or recorded. */
 export function explainCall(policy: Policy, call: TriedCall, tools: readonly PolicyTool[]): ExplainedCall {
   const request = requestOf(call, tools);
   const { principal, agent, tool, effects, subject, origins } = request;
+  const declared = tools.find(({ name }) => name === tool);
+  const decided = policy.decide(request);
   return {
-    ...policy.decide(request),
+    ...(decided.decision === 'allow' && asksItself(declared, call.arguments ?? {}) ? asksFirst : decided),
     tool,
-    principal: `${principal.kind} ${principal.id}`,
+    principal: principal.kind === 'schedule' ? principal.id : `${principal.kind} ${principal.id}`,
     agent,
     effects,
     subject: shownSubject(subject),
     tainted: origins.length > 0,
   };
+}
+
+const asksFirst: PolicyDecision = {
+  decision: 'ask',
+  rule: 'default: the tool asks by itself',
+  why: 'it shows a person exactly what it will do before each call, whatever policy allows',
+};
+
+function asksItself(tool: PolicyTool | undefined, input: unknown): boolean {
+  if (tool?.pausesFor === undefined) return tool?.pause === true;
+  const parsed = tool.input.safeParse(input);
+  return !parsed.success || tool.pausesFor(parsed.data as never);
 }
 
 function requestOf(call: TriedCall, tools: readonly PolicyTool[]): PolicyRequest {
@@ -59,11 +76,12 @@ function shownSubject({ guessed: _guessed, others = [], ...first }: CallSubject)
 }
 
 function principalOf(given: string): Principal {
-  const text = given.replace(/^role:/, '');
+  // Schedules were services once, and old rules and lines of the log name them so.
+  const text = given.replace(/^(?:role:|service:(?=schedule:))/, '');
   if (text === 'guest' || text === 'member') return { kind: 'person', id: text, via: [], role: text };
   if (text === 'owner') return { kind: 'operator', id: text, via: [], role: text };
   if (text === 'schedule' || text.startsWith('schedule:'))
-    return { kind: 'service', id: scheduleName(text.slice('schedule:'.length)), via: [] };
+    return { kind: 'schedule', id: scheduleName(text.slice('schedule:'.length)), via: [] };
   const [kind = '', ...id] = text.split(':');
   return { kind: kind as PrincipalKind, id: id.join(':') || kind, via: [] };
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type ContainerRuntime, findContainer } from './container.ts';
 import { findProgram } from './mounts.ts';
+import { seccompFilter } from './seccomp.ts';
 
 /** What the system offers. */
 export type Isolation = { kind: 'bubblewrap'; program: string } | ContainerRuntime | NoIsolation;
@@ -45,8 +46,13 @@ export function findIsolation(image = ''): Promise<Isolation> {
 }
 
 /** `path` are the folders where bwrap, podman and docker are looked for. */
-export async function probe(path: string, limitMs = PROBE_MS, image = ''): Promise<Isolation> {
-  const isolation = await probeBubblewrap(path, limitMs);
+export async function probe(
+  path: string,
+  limitMs = PROBE_MS,
+  image = '',
+  platform = process.platform,
+): Promise<Isolation> {
+  const isolation = await probeBubblewrap(path, limitMs, platform);
   if (isolation.kind !== 'none' || isolation.isBusy || image === '') return isolation;
   const container = await findContainer(image, path);
   return typeof container === 'string'
@@ -54,20 +60,88 @@ export async function probe(path: string, limitMs = PROBE_MS, image = ''): Promi
     : container;
 }
 
-/** Why a program is not started although it may run without isolation. No container holds plugins. */
-export function startRefusal(
-  { reason, isBusy, hasImage }: NoIsolation,
-  isPlugin = false,
-): string | undefined {
+/** Why a program is not started that is to be isolated. */
+export function startRefusal(missing: NoIsolation): string {
+  const { reason, isBusy } = missing;
   if (isBusy) return `${reason}. The machine is too busy for a sandbox; try again later.`;
-  return hasImage && !isPlugin
-    ? `${reason}. Start or mend that; without SANDBOX_IMAGE, TRUNKLINE_SANDBOX=auto runs programs without a sandbox.`
-    : undefined;
+  return `there is no sandbox for it: ${reason}. ${waysOut(missing)}`;
 }
 
-async function probeBubblewrap(path: string, limitMs: number): Promise<Exclude<Isolation, ContainerRuntime>> {
-  if (process.platform !== 'linux')
-    return { kind: 'none', reason: `bubblewrap runs on Linux only, and this is ${process.platform}` };
+export interface SandboxStatus {
+  kind: 'bubblewrap' | 'container' | 'none' | 'off';
+  isolated: boolean;
+  /** Nothing is started at all. */
+  refuses?: boolean;
+  /** Whether there is one could not be told now. */
+  isBusy?: boolean;
+  /** For people: what is in force, or why nothing is and what to do. */
+  words: string;
+  advice?: string;
+}
+
+export const unsandboxed: SandboxStatus = {
+  kind: 'off',
+  isolated: false,
+  words:
+    'TRUNKLINE_SANDBOX=off: commands, MCP servers, coding agents and plugins run with all rights of this account.',
+  advice: 'Unset it to run them in a sandbox.',
+};
+
+export function statusOf(found: Isolation): SandboxStatus {
+  if (found.kind === 'bubblewrap')
+    return { kind: 'bubblewrap', isolated: true, words: isolatedWords(found.program) };
+  if (found.kind === 'container')
+    return {
+      kind: 'container',
+      isolated: true,
+      words: `${found.program} with the image ${found.image}; plugins and programs that may reach some hosts need bubblewrap.`,
+    };
+  return {
+    kind: 'none',
+    isolated: false,
+    refuses: true,
+    ...(found.isBusy && { isBusy: true }),
+    words: `none: ${found.reason}; commands, MCP servers, coding agents and plugins are refused.`,
+    advice: waysOut(found),
+  };
+}
+
+function isolatedWords(program: string): string {
+  const filter =
+    seccompFilter(process.arch) === undefined ? `no seccomp filter on ${process.arch}` : 'seccomp';
+  return `bubblewrap (${program}), ${filter}.`;
+}
+
+export const requiredWords =
+  'its settings turn the sandbox off, but TRUNKLINE_SANDBOX=require. Set TRUNKLINE_SANDBOX=auto to run it without a sandbox.';
+
+/** Why a program may not run without isolation; undefined if its settings say so. */
+export async function plainRefusal(
+  isolate: boolean | undefined,
+  mode: 'auto' | 'require',
+  isolation: () => Promise<Isolation>,
+): Promise<string | undefined> {
+  if (isolate === false) return mode === 'auto' ? undefined : requiredWords;
+  const found = await isolation();
+  if (found.kind === 'none') return startRefusal(found);
+  return 'programs that are found as Windows finds them cannot be started in a sandbox. To run it with all rights of this account, say so: "sandbox: off" in its settings.';
+}
+
+/** What the operator can do where there is no isolation. */
+function waysOut({ hasImage }: NoIsolation): string {
+  const mend = hasImage
+    ? 'Start or mend that, or install bubblewrap'
+    : 'Install bubblewrap and allow user namespaces, or set SANDBOX_IMAGE to an image of podman or docker';
+  return `${mend}. To run programs with all rights of this account instead, say so: TRUNKLINE_SANDBOX=off for all, "sandbox: off" in the settings of one MCP server or coding agent.`;
+}
+
+async function probeBubblewrap(
+  path: string,
+  limitMs: number,
+  platform: NodeJS.Platform,
+): Promise<Exclude<Isolation, ContainerRuntime>> {
+  if (platform !== 'linux')
+    return { kind: 'none', reason: `bubblewrap runs on Linux only, and this is ${platform}` };
   const program = findProgram('bwrap', path, '/');
   if (program === undefined)
     return { kind: 'none', reason: 'bubblewrap is not installed (apt install bubblewrap)' };

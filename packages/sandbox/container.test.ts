@@ -95,6 +95,9 @@ it('refuses what it cannot hold', async () => {
   await expect(sandbox('auto').start(script({ network: { hosts: ['a.example'] } }))).rejects.toThrow(
     'a list of hosts needs bubblewrap',
   );
+  await expect(sandbox('auto').start(script({ network: 'public' }))).rejects.toThrow(
+    /a network without this machine needs bubblewrap.* network: none /,
+  );
   await expect(sandbox('require').start(script({ channel: true }))).rejects.toThrow(
     'a plugin needs bubblewrap',
   );
@@ -152,10 +155,13 @@ it('is looked for in every runtime, and where none is ready nothing runs plain b
     reason: expect.stringMatching(/no such image.*Cannot connect to the Docker daemon/),
   });
   const sandbox = createSandbox({ mode: 'auto', isolation });
-  await expect(sandbox.start(shellScript('true', workspace))).rejects.toThrow(/Docker daemon.*SANDBOX_IMAGE/);
-  expect((await sandbox.status()).words).toContain('coding agents are refused');
-  const plugin = await sandbox.start(shellScript('true', workspace, { channel: true }));
-  expect(await outcomeOf(plugin)).toMatchObject({ code: 0 });
+  await expect(sandbox.start(shellScript('true', workspace))).rejects.toThrow(
+    /Docker daemon.*Start or mend that/,
+  );
+  expect((await sandbox.status()).words).toContain('coding agents and plugins are refused');
+  await expect(sandbox.start(shellScript('true', workspace, { channel: true }))).rejects.toThrow(
+    'TRUNKLINE_SANDBOX=off',
+  );
   writeFileSync(docker, podman(join(path, 'log')));
   expect(await probe(path, 5000, 'here')).toMatchObject({ kind: 'container', program: docker });
 });

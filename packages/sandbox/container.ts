@@ -155,9 +155,9 @@ export function containerRefusal(
 ): string | undefined {
   const words = 'needs bubblewrap, and here is only a container runtime (SANDBOX_IMAGE).';
   if (channel) return mode === 'require' ? `a plugin ${words}` : undefined;
-  return typeof network === 'object'
-    ? `a list of hosts ${words} Give it no network or an open one, or turn its sandbox off.`
-    : undefined;
+  if (network === 'none' || network === 'open') return undefined;
+  const given = network === 'public' ? 'a network without this machine' : 'a list of hosts';
+  return `${given} ${words} Set "sandbox: { network: none }" or "{ network: open }" for it, or turn its sandbox off.`;
 }
 
 /** Starts the program; `end` removes the container, as it outlives the command that started it. */

@@ -1,4 +1,4 @@
-export { findIsolation, type Isolation } from './availability.ts';
+export { findIsolation, type Isolation, type SandboxStatus } from './availability.ts';
 export { endAbandonedProcesses, markProcesses } from './marked-processes.ts';
 export { openSandbox, type SandboxServiceOptions } from './open-sandbox.ts';
 export type { SandboxLimits } from './resource-limits.ts';
@@ -11,6 +11,5 @@ export {
   type SandboxNetwork,
   type SandboxOptions,
   type SandboxRequest,
-  type SandboxStatus,
 } from './sandbox.ts';
 export { resolveSettings, type SandboxSettings, sandboxSettings } from './settings.ts';

@@ -137,18 +137,26 @@ describe('where there is no sandbox', () => {
   const without = { kind: 'none', reason: 'bubblewrap is not installed (apt install bubblewrap)' } as const;
   const request = () => shellScript('echo plain', home.path, { env: { PATH: '/usr/bin:/bin', GIVEN: '1' } });
 
-  it('auto runs programs as before and says so, require refuses and names the setting', async () => {
-    const auto = createSandbox({ mode: 'auto', isolation: without });
-    expect(await outcomeOf(await auto.start(request()))).toMatchObject({ code: 0, output: 'plain\n' });
-    expect(await auto.status()).toMatchObject({
+  it.each(['auto', 'require'] as const)('%s refuses every program, and names the ways out', async (mode) => {
+    const refusing = createSandbox({ mode, isolation: without });
+    const waysOut =
+      /bubblewrap is not installed \(apt install bubblewrap\)\. Install bubblewrap .* SANDBOX_IMAGE .*TRUNKLINE_SANDBOX=off for all, "sandbox: off" .* one/;
+    for (const each of [request(), { ...request(), channel: true, stdin: 'pipe' as const }])
+      await expect(refusing.start(each)).rejects.toThrow(waysOut);
+    await expect(refusing.checkPlain({ command: 'npx' })).rejects.toThrow(waysOut);
+    const permitted = refusing.checkPlain({ command: 'npx', isolate: false });
+    if (mode === 'auto') await permitted;
+    else await expect(permitted).rejects.toThrow('TRUNKLINE_SANDBOX=require');
+    await createSandbox({ mode: 'off', isolation: without }).checkPlain({ command: 'npx' });
+    expect(await refusing.status()).toMatchObject({
       isolated: false,
-      words: expect.stringContaining('not installed'),
+      refuses: true,
+      words: expect.stringContaining('are refused'),
+      advice: expect.stringContaining('TRUNKLINE_SANDBOX=off'),
     });
-    const required = createSandbox({ mode: 'require', isolation: without });
-    await expect(required.start(request())).rejects.toThrow(
-      '/bin/sh was not started: TRUNKLINE_SANDBOX=require, but bubblewrap is not installed (apt install bubblewrap).',
-    );
-    expect(await required.status()).toMatchObject({ isolated: false, refuses: true });
+    const exempt = refusing.start({ ...request(), isolate: false });
+    if (mode === 'auto') expect(await outcomeOf(await exempt)).toMatchObject({ output: 'plain\n' });
+    else await expect(exempt).rejects.toThrow('TRUNKLINE_SANDBOX=require');
   });
 
   it('off never isolates; a program whose settings turn it off is refused by require alone', async () => {
@@ -167,6 +175,11 @@ describe('where there is no sandbox', () => {
       kind: 'none',
       reason: expect.stringMatching(/bubblewrap/),
     });
+    for (const platform of ['win32', 'darwin'] as const)
+      expect(await probe('/usr/bin', undefined, '', platform)).toEqual({
+        kind: 'none',
+        reason: `bubblewrap runs on Linux only, and this is ${platform}`,
+      });
     writeFileSync(
       join(home.path, 'bwrap'),
       '#!/bin/sh\necho "bwrap: No permissions to create a new namespace" >&2; exit 1\n',
@@ -196,7 +209,7 @@ describe('where there is no sandbox', () => {
     for (const mode of ['auto', 'require'] as const) {
       const busy = createSandbox({ mode, isolation: full });
       await expect(busy.start(request())).rejects.toThrow(/was not started: .*too busy/);
-      expect(await busy.status()).toMatchObject({ isolated: false, refuses: true });
+      expect(await busy.status()).toMatchObject({ isolated: false, refuses: true, isBusy: true });
     }
     const plain = await createSandbox({ mode: 'auto', isolation: full }).start({
       ...request(),

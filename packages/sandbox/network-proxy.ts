@@ -7,16 +7,23 @@ import {
   request,
   type ServerResponse,
 } from 'node:http';
-import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { BlockList, connect, type Socket } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Duplex, pipeline } from 'node:stream';
-import { type AddressPolicyOptions, createAddressPolicy } from '@trunkline/http';
+import { type AddressPolicyOptions, createAddressPolicy, HttpError } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 
 export interface NetworkProxyOptions extends AddressPolicyOptions {
-  /** Names such as `api.example.com`, `*.example.com` or `db.example.com:5432`; without a port 80 and 443 are open. */
-  hosts: readonly string[];
+  /**
+   * Names such as `api.example.com`, `*.example.com` or `db.example.com:5432`; without a port 80 and 443 are open.
+   * `public`: all hosts and ports that lie outside of this machine and private networks.
+   */
+  hosts: readonly string[] | 'public';
+  /** Given by tests: where an address that may be reached really is. */
+  dial?: (address: string) => string;
+  /** Given by tests: the addresses of this machine. */
+  interfaces?: typeof networkInterfaces;
 }
 
 export interface NetworkProxy {
@@ -33,7 +40,7 @@ const CONNECT_MS = 15_000;
 /** A tunnel without a byte for this long is closed. */
 const IDLE_MS = 10 * 60_000;
 
-/** The only way out of a sandbox with an allow-list: a proxy for HTTP and CONNECT that knows the hosts. */
+/** The only way out of a sandbox whose network is neither open nor closed: a proxy for HTTP and CONNECT that knows the hosts. */
 export async function openNetworkProxy(options: NetworkProxyOptions): Promise<NetworkProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-proxy-'));
   const socket = join(folder, 'proxy.sock');
@@ -68,26 +75,54 @@ interface Gate {
   pass(host: string, port: number): Promise<string>;
 }
 
-function createGate({ hosts, ...policyOptions }: NetworkProxyOptions): Gate {
+function createGate(options: NetworkProxyOptions): Gate {
+  const { hosts, dial = (address) => address, interfaces = networkInterfaces, ...policyOptions } = options;
   const policy = createAddressPolicy(policyOptions);
   const refused: string[] = [];
   return {
     refused,
     async pass(host, port) {
       try {
-        if (!hosts.some((rule) => matches(rule, host, port)))
+        if (hosts !== 'public' && !hosts.some((rule) => matches(rule, host, port)))
           throw new Error(
             `The sandbox refuses ${host}:${port}. It lets through only: ${hosts.join(', ') || 'nothing'}.`,
           );
-        const [first] = await policy.resolve(host, AbortSignal.timeout(CONNECT_MS));
+        const [first] = await policy
+          .resolve(host, AbortSignal.timeout(CONNECT_MS))
+          .catch((error: unknown) => {
+            throw hosts === 'public' ? withAdvice(error, host) : error;
+          });
         if (first === undefined) throw new Error(`No address is known for the host ${host}.`);
-        return first.address;
+        // A rented server has a public address, and behind it are ports that its firewall keeps from the internet.
+        if (hosts === 'public' && isOwn(first, interfaces()))
+          throw new Error(`${host} leads to this machine. ${advice(host)}`);
+        return dial(first.address);
       } catch (error) {
         if (!refused.includes(host) && refused.length < MAX_REFUSED) refused.push(host);
         throw error;
       }
     },
   };
+}
+
+function isOwn(
+  { address, family }: { address: string; family: number },
+  interfaces: ReturnType<typeof networkInterfaces>,
+): boolean {
+  const own = new BlockList();
+  for (const each of Object.values(interfaces).flatMap((known) => known ?? []))
+    own.addAddress(each.address, each.family === 'IPv6' ? 'ipv6' : 'ipv4');
+  return own.check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** What FETCH_ALLOWED_HOSTS opens for the services does not count for a program by itself. */
+function withAdvice(error: unknown, host: string): unknown {
+  if (!(error instanceof HttpError) || error.code !== 'address_refused') return error;
+  return new Error(`${error.message.split('. ')[0]}. ${advice(host)}`);
+}
+
+function advice(host: string): string {
+  return `A program whose network is "public" reaches neither this machine nor private networks: list ${host} under "sandbox: { network: { hosts: [...] } }", and in FETCH_ALLOWED_HOSTS if it is private.`;
 }
 
 /** Whether a rule of the allow-list opens a port of a host. */

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { NetworkInterfaceInfo } from 'node:os';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findIsolation } from './availability.ts';
@@ -63,6 +64,40 @@ describe(`a sandbox with a list of hosts${missing && ` (skipped: ${missing})`}`,
     expect(output).toContain(`The sandbox refuses 127.0.0.1:${port}`);
     expect(output).not.toContain('GET /');
     expect(refusedHosts).toEqual(['evil.test', 'worse.test', 'good.test', 'inner.test', '127.0.0.1']);
+  });
+
+  it('reaches with "public" every port of the internet, and nothing that lies here', async () => {
+    const lookup = async (host: string) => [
+      {
+        address: { 'public.test': '93.184.215.14', 'own.test': '93.184.215.15' }[host] ?? '10.0.0.1',
+        family: 4,
+      },
+    ];
+    // As of a rented server: its firewall keeps strangers from its ports, and a program here is no stranger.
+    const own = { address: '93.184.215.15', family: 'IPv4', internal: false } as NetworkInterfaceInfo;
+    const sandbox = createSandbox({
+      mode: 'require',
+      addresses: {
+        lookup,
+        dial: () => '127.0.0.1',
+        interfaces: () => ({ eth0: [own] }),
+        allowedHosts: ['inner.test'],
+        allowedCidrs: ['10.0.0.0/8'],
+      },
+    });
+    const script = `curl -sS http://public.test:${port}/a; echo; curl -sS -p http://public.test:${port}/b; echo
+      curl -sS http://inner.test:${port}/; curl -sS http://127.0.0.1:${port}/ --noproxy ''
+      curl -sS http://own.test:${port}/; curl -sS http://93.184.215.15:${port}/`;
+    const running = await sandbox.start(shellScript(script, home.path, { network: 'public' }));
+    const { output, refusedHosts } = await outcomeOf(running);
+    expect(output.split('\n').slice(0, 2)).toEqual([
+      `GET /a of public.test:${port}`,
+      `GET /b of public.test:${port}`,
+    ]);
+    expect(output).toContain('inner.test leads to a private address. A program whose network is "public"');
+    expect(output).toContain('own.test leads to this machine');
+    expect(output.match(/GET/g)).toHaveLength(2);
+    expect(refusedHosts).toEqual(['inner.test', '127.0.0.1', 'own.test', '93.184.215.15']);
   });
 
   it('has no way past the proxy, and Node uses it by itself', async () => {

@@ -26,7 +26,7 @@ interface SandboxServiceContext {
 /** One process may hold four services, and one warning is enough. */
 let hasWarned = false;
 
-/** The sandbox of a service. Logs a warning where programs run without isolation. */
+/** The sandbox of a service. Logs a warning where programs are refused or run without isolation. */
 export function openSandbox(options: SandboxServiceOptions, context: SandboxServiceContext): Sandbox {
   const { trunklineHome, fetchAllowedHosts = [], fetchAllowedCidrs = [] } = options;
   const { service, hidden = [], workspaces = [], logger } = context;
@@ -47,10 +47,11 @@ export function openSandbox(options: SandboxServiceOptions, context: SandboxServ
     image: options.sandboxImage,
     addresses: { allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs },
   });
-  void sandbox.status().then(({ isolated, words }) => {
+  void sandbox.status().then(({ isolated, refuses, words, advice }) => {
     if (isolated || hasWarned) return;
     hasWarned = true;
-    logger.warn({ sandbox: words }, 'programs run without a sandbox');
+    if (refuses) logger.warn({ sandbox: words, advice }, 'no sandbox: programs are refused');
+    else logger.warn({ sandbox: words }, 'programs run without a sandbox');
   });
   return sandbox;
 }

@@ -2,23 +2,32 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { AddressPolicyOptions } from '@trunkline/http';
-import { findIsolation, type Isolation, startRefusal } from './availability.ts';
+import {
+  findIsolation,
+  type Isolation,
+  plainRefusal,
+  requiredWords,
+  type SandboxStatus,
+  startRefusal,
+  statusOf,
+  unsandboxed,
+} from './availability.ts';
 import { type ContainerRuntime, containerRefusal, startContainer } from './container.ts';
 import { type Stdio, withoutInherited } from './inherited-files.ts';
 import { markProcesses } from './marked-processes.ts';
 import { findProgram, folderMounts, homeOf, isVisible, systemMounts } from './mounts.ts';
-import { type NetworkProxy, openNetworkProxy } from './network-proxy.ts';
+import { type NetworkProxy, type NetworkProxyOptions, openNetworkProxy } from './network-proxy.ts';
 import { createProcessCgroup, type ProcessCgroup } from './process-cgroup.ts';
 import { OWN_PROCESSES, watchTree } from './process-tree.ts';
 import { limited, type SandboxLimits } from './resource-limits.ts';
 import { seccompFilter } from './seccomp.ts';
 
-/** `auto` isolates where the system can, `require` starts nothing without isolation, `off` never isolates. */
+/** `auto` starts nothing without isolation but what its own settings exempt, `require` not even that, `off` isolates nothing. */
 export const SANDBOX_MODES = ['auto', 'require', 'off'] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
-export type SandboxNetwork = 'none' | 'open' | { hosts: readonly string[] };
+/** `public`: every host but this machine and private networks. `open`: the network as the service has it. */
+export type SandboxNetwork = 'none' | 'public' | 'open' | { hosts: readonly string[] };
 
 export interface SandboxRequest {
   /** Keeps the homes of MCP servers apart from those of coding agents with the same name. */
@@ -49,22 +58,12 @@ export interface SandboxRequest {
 export interface SandboxedProcess {
   child: ChildProcess;
   isolated: boolean;
-  /** Hosts that the program asked for and that its allow-list does not have. */
+  /** Hosts that the program asked for and may not reach. */
   refusedHosts: readonly string[];
   /** The limit that it went beyond, in words that complete "it was stopped: ...". */
   exceeded(): string | undefined;
   /** Kills it and all that it started; resolves when all are gone. */
   end(): Promise<void>;
-}
-
-export interface SandboxStatus {
-  kind: 'bubblewrap' | 'container' | 'none' | 'off';
-  isolated: boolean;
-  /** Nothing is started at all. */
-  refuses?: boolean;
-  /** For people: what is in force, or why nothing is and what to do. */
-  words: string;
-  advice?: string;
 }
 
 export interface SandboxOptions {
@@ -81,7 +80,7 @@ export interface SandboxOptions {
   /** The image for podman or docker, where bubblewrap is missing. SANDBOX_IMAGE. */
   image?: string | undefined;
   /** Which addresses the hosts of an allow-list may have. */
-  addresses?: AddressPolicyOptions;
+  addresses?: Omit<NetworkProxyOptions, 'hosts'>;
   /** Given by tests. */
   isolation?: Isolation;
 }
@@ -92,6 +91,8 @@ export interface Sandbox {
   /** Of one program with all that it starts. */
   readonly memoryMb: number;
   start(request: SandboxRequest): Promise<SandboxedProcess>;
+  /** Rejects unless the settings let this program run without isolation; for whoever starts it another way. */
+  checkPlain(request: Pick<SandboxRequest, 'command' | 'isolate'>): Promise<void>;
   status(): Promise<SandboxStatus>;
 }
 
@@ -124,48 +125,17 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         if (request.channel) return startPlain(request);
         return startInContainer(request, found, { homes, hidden, roots, memoryMb });
       }
-      const refusal =
-        request.isolate !== false && found.kind === 'none' && startRefusal(found, request.channel);
-      if (refusal) throw new Error(`${request.command} was not started: ${refusal}`);
+      if (request.isolate !== false && found.kind === 'none')
+        throw new Error(`${request.command} was not started: ${startRefusal(found)}`);
       if (mode === 'auto') return startPlain(request);
-      const reason =
-        found.kind === 'none' ? `${found.reason}.` : `the settings of ${request.command} turn it off.`;
-      throw new Error(
-        `${request.command} was not started: TRUNKLINE_SANDBOX=require, but ${reason} Mend that, or set TRUNKLINE_SANDBOX=auto to run it without a sandbox.`,
-      );
+      throw new Error(`${request.command} was not started: ${requiredWords}`);
+    },
+    async checkPlain({ command, isolate }) {
+      const refusal = mode === 'off' ? undefined : await plainRefusal(isolate, mode, isolation);
+      if (refusal !== undefined) throw new Error(`${command} was not started: ${refusal}`);
     },
     async status() {
-      if (mode === 'off')
-        return {
-          kind: 'off',
-          isolated: false,
-          words:
-            'TRUNKLINE_SANDBOX=off: commands, MCP servers, coding agents and plugins run with all rights of this account.',
-          advice: 'Unset it to run them in a sandbox.',
-        };
-      const found = await isolation();
-      if (found.kind === 'bubblewrap')
-        return { kind: 'bubblewrap', isolated: true, words: isolatedWords(found.program) };
-      if (found.kind === 'container')
-        return {
-          kind: 'container',
-          isolated: true,
-          words: `${found.program} with the image ${found.image}; plugins and programs with a list of hosts need bubblewrap.`,
-        };
-      const refuses = mode === 'require' || found.isBusy === true;
-      const consequence = refuses
-        ? 'commands, MCP servers, coding agents and plugins are refused'
-        : found.hasImage
-          ? 'commands, MCP servers and coding agents are refused, plugins run with all rights of this account'
-          : 'commands, MCP servers, coding agents and plugins run with all rights of this account';
-      return {
-        kind: 'none',
-        isolated: false,
-        ...(refuses && { refuses }),
-        words: `none: ${found.reason}; ${consequence}.`,
-        advice:
-          'Install bubblewrap and allow user namespaces, or set SANDBOX_IMAGE to an image of podman or docker; TRUNKLINE_SANDBOX=require refuses to run anything without.',
-      };
+      return mode === 'off' ? unsandboxed : statusOf(await isolation());
     },
   };
 }
@@ -173,12 +143,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 function networkOf(hosts: readonly string[]): SandboxNetwork {
   if (hosts.includes('*')) return 'open';
   return hosts.length === 0 ? 'none' : { hosts };
-}
-
-function isolatedWords(program: string): string {
-  const filter =
-    seccompFilter(process.arch) === undefined ? `no seccomp filter on ${process.arch}` : 'seccomp';
-  return `bubblewrap (${program}), ${filter}.`;
 }
 
 function startPlain(request: SandboxRequest): SandboxedProcess {
@@ -221,7 +185,7 @@ interface Setup {
   homes: string | undefined;
   hidden: readonly string[];
   roots: Set<string>;
-  addresses: AddressPolicyOptions;
+  addresses: Omit<NetworkProxyOptions, 'hosts'>;
 }
 
 const NAMESPACES = [
@@ -268,9 +232,9 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
   });
   for (const folder of writable) setup.roots.add(folder);
   const proxy =
-    typeof network === 'object'
-      ? await openNetworkProxy({ ...setup.addresses, hosts: network.hosts })
-      : undefined;
+    network === 'none' || network === 'open'
+      ? undefined
+      : await openNetworkProxy(proxyOptions(network, setup));
   const files = extraFiles(home, { ...env, PATH: path, HOME: home, ...(proxy && proxyEnvironment) });
   const firstFile = channel ? 4 : 3;
   const stdio: Stdio[] = [stdin, stdout, stdout, ...(channel ? (['pipe'] as const) : [])];
@@ -321,6 +285,16 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
     await exit;
   };
   return supervise(child, { isolated: true, limits, refusedHosts: proxy?.refused, end });
+}
+
+/** What FETCH_ALLOWED_HOSTS opens is meant for the services: a program reaches it only where its own list names it. */
+function proxyOptions(
+  network: 'public' | { hosts: readonly string[] },
+  { addresses }: Setup,
+): NetworkProxyOptions {
+  if (network !== 'public') return { ...addresses, hosts: network.hosts };
+  const { allowedHosts: _hosts, allowedCidrs: _cidrs, ...rest } = addresses;
+  return { ...rest, hosts: 'public' };
 }
 
 interface Supervision {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { SandboxNetwork } from './sandbox.ts';
 
 const network = z.union([
-  z.enum(['none', 'open']),
+  z.enum(['none', 'public', 'open']),
   z.strictObject({ hosts: z.array(z.string().min(1)).max(200) }),
 ]);
 

@@ -33,7 +33,7 @@ const longestRetry = 3_600_000;
  */
 export class Scheduler<J extends Job = Job> {
   readonly #clock: Clock;
-  readonly #timezone: string;
+  #timezone: string | undefined;
   readonly #entries = new Map<string, Entry<J>>();
   readonly #runner: Runner<J>;
   readonly #wakeup: Wakeup<Entry<J>>;
@@ -43,8 +43,8 @@ export class Scheduler<J extends Job = Job> {
 
   constructor(options: SchedulerOptions<J>) {
     this.#clock = options.clock ?? systemClock;
-    this.#timezone = options.timezone ?? systemTimezone();
-    zoneOf(this.#timezone);
+    this.#timezone = options.timezone;
+    if (options.timezone !== undefined) zoneOf(options.timezone);
     const comeDue = (entry: Entry<J>, now: number) => this.#comeDue(entry, now);
     this.#wakeup = new Wakeup(this.#clock, comeDue, () => this.#aimAll());
     this.#runner = new Runner({
@@ -88,7 +88,7 @@ export class Scheduler<J extends Job = Job> {
 
   /** Takes a job in place of the one with its id, if any; fires that run or wait go on. */
   replace(job: J): JobState<J> {
-    const schedule = parseSchedule(job.schedule, { timezone: job.timezone ?? this.#timezone });
+    const schedule = parseSchedule(job.schedule, { timezone: job.timezone ?? this.#defaultTimezone() });
     let entry = this.#entries.get(job.id);
     if (entry === undefined) {
       this.#order += 1;
@@ -99,6 +99,12 @@ export class Scheduler<J extends Job = Job> {
     entry.schedule = schedule;
     this.#aim(entry);
     return entry.state();
+  }
+
+  /** Asked for with the first job that needs it: the first use of Intl takes 35 ms of a start. */
+  #defaultTimezone(): string {
+    this.#timezone ??= systemTimezone();
+    return this.#timezone;
   }
 
   /** Forgets a job; a fire that runs goes on. Says whether there was one. */

@@ -14,6 +14,7 @@ export {
   type SecurityFinding,
   type UnpairedTrust,
 } from './posture.ts';
+export type { ConfiguredTool, ToolTrust } from './posture-tools.ts';
 export { RestartingService, watchSettings } from './restart.ts';
 export { type RunOptions, runService, strayFailure } from './run.ts';
 export { isServedAt, neighbours, recordRunning } from './running.ts';

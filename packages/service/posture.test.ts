@@ -9,7 +9,7 @@ import { checkPosture, type SecurityFinding } from './index.ts';
 import { plainSecretsOf } from './trust.ts';
 
 const sandbox = { kind: 'bubblewrap', isolated: true, words: 'bubblewrap' } as const;
-const policy = { rules: [], hosts: [], agents: {}, budgets: [] };
+const policy = { rules: [], hosts: [], agents: {}, descriptions: {}, budgets: [] };
 const exposure = { name: 'agent', host: '127.0.0.1', key: undefined, variable: 'A2A_AUTH_TOKEN' };
 
 function start() {
@@ -70,7 +70,8 @@ it('names what the rules let agents do without asking', async () => {
   const rule = (fields: object) => ({ decision: 'allow' as const, ...fields });
   expect(states((await look()).of('policy'))).toEqual(['ok']);
   const narrow = [
-    rule({ tool: ['write_file'] }),
+    rule({ tool: ['write_file'], arguments: { path: ['reports/**'] } }),
+    rule({ tool: ['write_file'], taint: 'clean' }),
     rule({ effects: ['sends'], taint: 'clean' }),
     rule({ tool: ['*'], arguments: { host: ['a.example'] } }),
     rule({ effects: ['reads'] }),
@@ -84,12 +85,14 @@ it('names what the rules let agents do without asking', async () => {
         rule({ principal: ['operator'] }),
         rule({ effects: ['executes'] }),
       ],
-      agents: { scribe: { taint: 'relaxed' } },
+      agents: { scribe: { taint: 'relaxed' }, helm: { taint: 'strict', delegation: 'relaxed' } },
     },
   });
   expect(of('policy').map(({ words }) => words)).toEqual([
     expect.stringContaining('scribe is relaxed'),
+    expect.stringContaining('helm hands work on without asking'),
     expect.stringContaining('rule 2, 3 of policy.yaml'),
+    'policy.yaml allows with any arguments, also after text from outside: write_file (rule 1).',
   ]);
 });
 

@@ -9,6 +9,7 @@ import type { PolicyConfig } from '@trunkline/policy';
 import type { SandboxStatus } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
 import { checkPackages } from './packages.ts';
+import { type ToolTrust, toolFindings } from './posture-tools.ts';
 import type { Diagnosis } from './service.ts';
 
 /** A finding that may know how to mend itself. */
@@ -17,11 +18,11 @@ export interface SecurityFinding extends Diagnosis {
   fix?: () => string | Promise<string>;
 }
 
-/** A service as others reach it. */
+/** A port as others reach it: of a service, or one beside it. */
 export interface Exposure {
   name: string;
   host: string;
-  /** What callers must show; undefined when nothing. */
+  /** What callers must show, or sign with; undefined when nothing. */
   key: string | undefined;
   /** The variable that sets the key. */
   variable: string;
@@ -36,6 +37,8 @@ export interface PostureInput {
   services: readonly Exposure[];
   sandbox: SandboxStatus;
   policy: PolicyConfig;
+  /** Undefined where that is not known. */
+  tools?: ToolTrust;
   /** Identities that may approve beside the operator, and the file that lists them; undefined where that is not known. */
   approvers?: readonly { identity: string; file: string }[];
   /** Whom the surfaces trust without pairing; undefined where that is not known. */
@@ -57,7 +60,7 @@ export async function checkPosture(input: PostureInput): Promise<SecurityFinding
     ...checkAccess(input),
     ...checkKeys(input.services),
     sandboxFinding(input.sandbox),
-    ...policyFindings(input.policy),
+    ...toolFindings(input.policy, input.tools),
     ...(input.approvers === undefined ? [] : [approverFinding(home, input.approvers)]),
     ...(input.senders === undefined ? [] : [senderFinding(input.senders)]),
     ...(await checkFiles(home, join(process.cwd(), '.env'))),
@@ -87,7 +90,7 @@ function checkKey({ home, isOpen }: Pick<PostureInput, 'home' | 'isOpen'>): Secu
   return { subject, state: 'failed', words, advice };
 }
 
-/** Services that take work without a key: right on a machine of one's own, wrong where others reach it. */
+/** Services without a key, right on a machine of one's own, wrong where others reach it; and what others reach with one. */
 function openServices(services: readonly Exposure[]): SecurityFinding[] {
   const open = services.filter(({ key }) => key === undefined);
   const exposed = open.filter(({ host }) => !isLoopbackHost(host));
@@ -97,6 +100,12 @@ function openServices(services: readonly Exposure[]): SecurityFinding[] {
     words: `it listens on ${host} and takes work from whoever reaches it.`,
     advice: `Set ${variable}, or let it listen on 127.0.0.1.`,
   }));
+  const guarded = services.filter(({ key, host }) => key !== undefined && !isLoopbackHost(host));
+  if (guarded.length > 0) {
+    const named = guarded.map(({ name, host, variable }) => `${name} on ${host} (${variable})`).join(', ');
+    const words = `other machines reach, with a key: ${named}. Put a proxy with TLS in front.`;
+    found.push({ subject: 'reachable services', state: 'ok', words });
+  }
   const local = open.filter(({ host }) => isLoopbackHost(host)).map(({ name }) => name);
   if (local.length === 0) return found;
   const words = `every account of this machine may give work to ${local.join(', ')}; settings and approvals need the operator's key.`;
@@ -107,40 +116,6 @@ function openServices(services: readonly Exposure[]): SecurityFinding[] {
 function sandboxFinding({ isolated, refuses, words, advice }: SandboxStatus): SecurityFinding {
   const state = isolated || refuses ? 'ok' : 'warning';
   return { subject: 'sandbox', state, words, ...(state !== 'ok' && advice && { advice }) };
-}
-
-const WIDE_EFFECTS = new Set(['sends', 'spends', 'executes', 'configures']);
-
-/** What the operator's own rules let agents do without asking. */
-function policyFindings({ rules, agents }: PolicyConfig): SecurityFinding[] {
-  const subject = 'policy';
-  const relaxed = Object.keys(agents).filter((name) => agents[name]?.taint === 'relaxed');
-  const wide = rules.flatMap((rule, index) => {
-    const isWide =
-      rule.decision === 'allow' &&
-      rule.arguments === undefined &&
-      rule.taint !== 'clean' &&
-      (rule.tool === undefined || rule.tool.some((name) => name.includes('*'))) &&
-      (rule.effects === undefined || rule.effects.some((effect) => WIDE_EFFECTS.has(effect)));
-    return isWide ? [index + 1] : [];
-  });
-  const findings: SecurityFinding[] = [];
-  if (relaxed.length > 0)
-    findings.push({
-      subject,
-      state: 'warning',
-      words: `${relaxed.join(', ')} is relaxed: whoever writes a text that it reads can use all its tools.`,
-      advice: 'Remove "taint: relaxed" from policy.yaml, or allow single tools by rules.',
-    });
-  if (wide.length > 0)
-    findings.push({
-      subject,
-      state: 'warning',
-      words: `rule ${wide.join(', ')} of policy.yaml allows many tools without asking, also after text from outside.`,
-      advice: 'Name the tool, and the path, host, command or recipient.',
-    });
-  if (findings.length > 0) return findings;
-  return [{ subject, state: 'ok', words: 'no rule allows many tools at once, and no agent is relaxed.' }];
 }
 
 /** Whoever may approve should be somebody whom the operator has paired. */

@@ -98,10 +98,16 @@ export function signInOf(options: OidcOptions & { trunklineHome: string }, conte
 
 /** The audit log that a service was given, or the one of its home. */
 export function auditOf(
-  { trunklineHome, auditRetentionDays }: { trunklineHome: string; auditRetentionDays: number },
+  { trunklineHome: home, auditRetentionDays: retentionDays, auditRequired: isRequired }: AuditOptions,
   { audit, logger }: ServiceContext,
 ): AuditLog {
-  return audit ?? new AuditLog({ home: trunklineHome, retentionDays: auditRetentionDays, logger });
+  return audit ?? new AuditLog({ home, retentionDays, isRequired, logger });
+}
+
+interface AuditOptions {
+  trunklineHome: string;
+  auditRetentionDays: number;
+  auditRequired: boolean;
 }
 
 /** The stored secrets of the home of the options, and of no other that the environment may name. */

@@ -28,6 +28,8 @@ export interface TrustDeps extends PolicyRoutes {
   approvers?(): NonNullable<PostureInput['approvers']>;
   /** Whom the surfaces of this service trust without pairing. */
   senders?(): NonNullable<PostureInput['senders']>;
+  /** Programs and servers of this service's configuration, and what was relaxed for them. */
+  toolTrust?(): NonNullable<PostureInput['tools']>;
   /** Whether the page is served too; its data always are. */
   hasPage?: boolean;
 }
@@ -71,24 +73,41 @@ function mountPosture<Caller>(app: App<Caller>, deps: TrustDeps): void {
 }
 
 async function look(deps: TrustDeps): Promise<PostureView> {
-  const { service: name, home, operator, policy, approvers, senders } = deps;
+  const { service: name, home, operator, policy, approvers, senders, toolTrust } = deps;
   const findings = await checkPosture({
     home,
     isOpen: operator.isOpen,
     services: [{ name, ...deps.exposure }],
     sandbox: await deps.sandbox.status(),
     policy: policy.config,
+    ...(toolTrust && { tools: toolTrust() }),
     ...(approvers && { approvers: approvers() }),
     ...(senders && { senders: senders() }),
   });
   const { table, plainSecrets = () => plainSecretsOf(join(process.cwd(), '.env'), table) } = deps.settings;
-  const shown = [...findings, plainSecrets()].map(({ subject, state, words, advice }) => ({
-    subject,
-    state,
-    words,
-    advice,
-  }));
+  const shown = [...findings, plainSecrets(), descriptionsFinding(deps)].map(
+    ({ subject, state, words, advice }) => ({
+      subject,
+      state,
+      words,
+      advice,
+    }),
+  );
   return { service: name, checkedAt: Date.now(), findings: shown };
+}
+
+/** What MCP servers and agents say about themselves, and nobody has accepted. */
+function descriptionsFinding({ policy, tools }: TrustDeps): SecurityFinding {
+  const subject = 'descriptions';
+  const known = tools().flatMap(({ describedIn = [] }) => describedIn);
+  const open = new Set(known.filter((each) => !policy.isAccepted(each)).map(({ source }) => source));
+  if (open.size === 0) return { subject, state: 'ok', words: 'none of others waits to be accepted.' };
+  return {
+    subject,
+    state: 'warning',
+    words: `nobody has accepted what ${[...open].join(', ')} says about itself, so tools with effects ask in every turn.`,
+    advice: 'Read and accept it on the page /trust, under Policy, or with "trunkline policy descriptions".',
+  };
 }
 
 /** Secrets that a service which runs alone finds in plain text in the environment file. */

@@ -1,4 +1,5 @@
 export { BoundedMap } from './bounded-map.ts';
+export { canonicalJson } from './canonical-json.ts';
 export { CircuitBreaker, type CircuitBreakerOptions, type CircuitState } from './circuit-breaker.ts';
 export {
   Deadline,
@@ -10,6 +11,8 @@ export {
   withTimeout,
 } from './deadline.ts';
 export { CodedError, connectionFailure, errorMessage, systemCode, toError } from './error-message.ts';
+export { lazy } from './lazy.ts';
+export { plainName } from './plain-name.ts';
 export {
   type AcquireOptions,
   ConcurrencyLimiter,
@@ -59,6 +62,7 @@ export type {
   AuditVerification,
   BudgetUse,
   BudgetView,
+  DescriptionView,
   ExplainedCall,
   LineProblem,
   PolicyRuleView,
@@ -70,3 +74,4 @@ export type {
   SecretsView,
   TriedCall,
 } from './trust-api.ts';
+export { readVerdict, type Verdict } from './verdict.ts';

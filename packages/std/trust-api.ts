@@ -83,6 +83,16 @@ export interface PolicyToolView {
   tainted: PolicyVerdict;
 }
 
+/** What an MCP server or another agent says about itself. */
+export interface DescriptionView {
+  kind: 'mcp-description' | 'agent-card';
+  source: string;
+  text: string;
+  sha256: string;
+  /** One that is new or changed marks every turn that shows it to the model. */
+  state: 'new' | 'changed' | 'accepted';
+}
+
 /** `GET /operator/policy`. */
 export interface PolicyView {
   file: string;
@@ -94,7 +104,11 @@ export interface PolicyView {
   hosts: string[];
   /** Agents for which text from outside changes nothing. */
   relaxed: string[];
+  /** Agents that may hand work to the other services after text from outside without a question. */
+  delegating: string[];
   budgets: BudgetView[];
+  /** Of servers and agents that the operator does not trust as a whole. */
+  descriptions: DescriptionView[];
   service: string;
   /** Names under which this service makes calls. */
   agents: string[];

@@ -16,6 +16,8 @@ export interface DatabaseOptions {
    * `full` waits for the disk at each commit, so it survives a power cut too; `normal` (the default) may lose the last commits then.
    */
   durability?: 'full' | 'normal';
+  /** Of a new file; a file that has content keeps its own. SQLite's default is 4096. */
+  pageSize?: number;
 }
 
 const busyTimeout = 5000;
@@ -27,6 +29,7 @@ export function openDatabase(path: string, options: DatabaseOptions): Database {
   const connection = connect(place);
   const database = new Database(place, connection);
   try {
+    if (options.pageSize !== undefined) database.exec(`PRAGMA page_size = ${options.pageSize}`);
     configure(database, options.durability ?? 'normal');
     migrate(database, options.migrations);
     return database;

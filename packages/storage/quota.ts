@@ -5,6 +5,8 @@ import type { TtlTable } from './ttl-table.ts';
 export interface QuotaOptions {
   /** Bytes that each owner may keep; 0: no limit. */
   limitBytes: number;
+  /** Which part of it all strangers of a surface have together (`person:mail:*`); default all of it. */
+  strangersShare?: number;
   /** What an owner keeps now, counted in the store. */
   usedBy: (owner: string) => number;
   /** Milliseconds that a count stands, with what comes in meanwhile added to it; default a minute. */
@@ -39,11 +41,13 @@ export class Quota {
   /** Words for whoever would keep too much; undefined where it fits, and then it counts. */
   refusal(owner: string, bytes: number): string | undefined {
     const {
-      limitBytes,
+      limitBytes: most,
+      strangersShare = 1,
       advice = 'delete something, or ask the operator for more',
       now = Date.now,
     } = this.#options;
-    if (limitBytes === 0 || isOperator(owner)) return undefined;
+    if (most === 0 || isOperator(owner)) return undefined;
+    const limitBytes = owner.endsWith(':*') ? most * strangersShare : most;
     const counted = this.#counted(owner, limitBytes - bytes, now());
     if (counted.bytes + bytes > limitBytes) {
       const [used, limit] = [counted.bytes, limitBytes].map((count) => (count / 2 ** 20).toFixed(1));
@@ -70,6 +74,9 @@ export class Quota {
   }
 }
 
+/** So much of the bound of one person that strangers of all surfaces cannot fill the journal in the days that it is kept. */
+const STRANGERS_SHARE = 1 / 64;
+
 /** What each owner may send in a day, by a table that `ttlTableMigration` made; it survives a restart. */
 export function dailyQuota(limitMb: number, table: TtlTable<SentBytes>, verb = 'send'): Quota {
   const dayMs = 24 * 3_600_000;
@@ -79,6 +86,7 @@ export function dailyQuota(limitMb: number, table: TtlTable<SentBytes>, verb = '
     usedBy: () => 0,
     recountMs: dayMs,
     recountFullMs: dayMs,
+    strangersShare: STRANGERS_SHARE,
     advice: `${verb} less, wait a day, or ask the operator for more`,
     saved: { get: (owner) => table.get(owner), set: (owner, count) => table.set(owner, count, dayMs) },
   });

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fchmodSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Database, type Migration, openDatabase } from './database.ts';
+import { type Database, type DatabaseOptions, type Migration, openDatabase } from './database.ts';
 
 const IDLE_MS = 2000;
 
@@ -10,13 +10,18 @@ const IDLE_MS = 2000;
  */
 export class SharedDatabase {
   readonly file: string;
-  readonly #migrations: readonly Migration[];
+  readonly #options: DatabaseOptions;
   #database: Database | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #isUsed = false;
 
-  constructor(file: string, migrations: readonly Migration[]) {
+  constructor(
+    file: string,
+    migrations: readonly Migration[],
+    options: Omit<DatabaseOptions, 'migrations'> = {},
+  ) {
     this.file = file;
-    this.#migrations = migrations;
+    this.#options = { ...options, migrations };
   }
 
   get exists(): boolean {
@@ -25,13 +30,19 @@ export class SharedDatabase {
 
   /** Opens it, or creates it. Use the result at once: it closes after a pause. */
   open(): Database {
-    if (this.#idle === undefined) this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
-    else this.#idle.refresh();
+    this.#isUsed = true;
+    this.#idle ??= setTimeout(() => this.#closeIfIdle(), IDLE_MS).unref();
     if (this.#database === undefined) {
       createPrivate(this.file);
-      this.#database = openDatabase(this.file, { migrations: this.#migrations });
+      this.#database = openDatabase(this.file, this.#options);
     }
     return this.#database;
+  }
+
+  #closeIfIdle(): void {
+    if (this.#isUsed) this.#idle?.refresh();
+    else this.close();
+    this.#isUsed = false;
   }
 
   /** Frees the file until the next use. */

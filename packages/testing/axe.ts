@@ -10,18 +10,20 @@ let source: Promise<string> | undefined;
 /** What stands around the content: most elements of a page, the same on each of a service. */
 const AROUND = ['nav', 'header', 'aside'].map((name) => [`${name}:not(main ${name})`]);
 
-/** What axe finds wrong with the page as it stands: the rule, the element and the reason; in the whole page, or its content. */
+const DIALOG = [['[role=dialog], [role=alertdialog]']];
+
+/** What axe finds wrong with the page as it stands: the rule, the element and the reason; in the whole page, its content, or a dialog. */
 export async function axeViolations(
   page: TestPage['page'],
-  part: 'page' | 'content' = 'page',
+  part: 'page' | 'content' | 'dialog' = 'page',
 ): Promise<string[]> {
   source ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   const isThere = await page.evaluate(() => 'axe' in globalThis);
   if (!isThere) await page.evaluate(await source);
   return await page.evaluate(
-    async ({ runOnly, exclude }) => {
+    async ({ runOnly, include, exclude }) => {
       const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
-      const context = { include: [['html']], exclude };
+      const context = { include, exclude };
       const { violations } = await axe.run(context, { runOnly, resultTypes: ['violations'] });
       return violations.flatMap(({ id, nodes }) =>
         nodes.map(
@@ -29,6 +31,10 @@ export async function axeViolations(
         ),
       );
     },
-    { runOnly: TAGS, exclude: part === 'content' ? AROUND : [] },
+    {
+      runOnly: TAGS,
+      include: part === 'dialog' ? DIALOG : [['html']],
+      exclude: part === 'content' ? AROUND : [],
+    },
   );
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { axeViolations } from './axe.ts';
 import { describeWithBrowser, findChromium, launchBrowser, type TestBrowser } from './browser.ts';
 import { temporaryDirectory } from './directory.ts';
@@ -108,6 +108,20 @@ describeWithBrowser('launchBrowser', () => {
       return stream.getAudioTracks().map((track) => track.readyState);
     });
     expect(tracks).toEqual(['live']);
+  });
+
+  it('has the whole browser load no page of its own beside ours', async ({ skip }) => {
+    vi.stubEnv('CHROMIUM_HEADLESS_SHELL', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    skip(findChromium() === undefined, 'no Chromium but the headless build');
+    const whole = await launchBrowser();
+    onTestFinished(() => whole.close());
+    const { page } = await whole.open(`${url}/good`);
+    const session = await page.context().browser()?.newBrowserCDPSession();
+    const targets = await session?.send('Target.getTargets', { filter: [{}] });
+    expect(targets?.targetInfos.map((target) => target.url).filter((each) => each !== page.url())).toEqual(
+      [],
+    );
   });
 
   it('can be closed twice', async () => {

@@ -24,7 +24,7 @@ export interface JsonReply {
 export type JsonHandler = (
   request: ReceivedRequest,
   found: Record<string, string>,
-) => JsonReply | Promise<JsonReply>;
+) => JsonReply | 'cut' | Promise<JsonReply | 'cut'>;
 
 /** A fault for the next requests whose `METHOD /path` holds the text: an answer, or a connection that is cut. */
 export interface Fault {
@@ -91,7 +91,7 @@ export class JsonServer {
     outgoing.end(answer === undefined ? '' : isPlain ? answer : JSON.stringify(answer));
   }
 
-  async #route(request: ReceivedRequest): Promise<JsonReply> {
+  async #route(request: ReceivedRequest): Promise<JsonReply | 'cut'> {
     for (const { method, pattern, names, handle } of this.#routes) {
       const match = method === request.method ? pattern.exec(request.path) : null;
       if (match === null) continue;

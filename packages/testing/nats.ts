@@ -37,11 +37,17 @@ const command = findNatsServer();
 export const natsMissing: string | undefined =
   command === undefined ? 'nats-server is not installed (Debian: apt-get install nats-server)' : undefined;
 
+/** Such as 2.10.27. */
+export const natsVersion: string | undefined =
+  command && /v(\d[\d.]*)/.exec(spawnSync(command, ['--version'], { encoding: 'utf8' }).stdout)?.[1];
+
 export interface NatsCluster {
   /** By name: `n1`, `n2` and so on. */
   servers: Record<string, NatsServer>;
   /** The addresses of all, for NATS_URL. */
   url: string;
+  /** The addresses of their monitoring pages, by name. */
+  monitors: Record<string, string>;
   stop(): Promise<void>;
 }
 
@@ -49,16 +55,21 @@ export interface NatsCluster {
 export async function startNatsCluster({ size = 3, ...options }: NatsServerOptions & { size?: number } = {}) {
   const names = Array.from({ length: size }, (_, index) => `n${index + 1}`);
   const routes: number[] = [];
-  for (const _ of names) routes.push(await freePort());
+  const monitors: number[] = [];
+  for (const _ of names) {
+    routes.push(await freePort());
+    monitors.push(await freePort());
+  }
   const addresses = routes.map((port) => `nats-route://127.0.0.1:${port}`).join(', ');
   const start = (name: string, index: number) =>
     startNatsServer({
-      configuration: `server_name: ${name}\ncluster { name: test, listen: 127.0.0.1:${routes[index]}, routes: [${addresses}] }\n${options.configuration ?? ''}`,
+      configuration: `server_name: ${name}\nhttp: 127.0.0.1:${monitors[index]}\ncluster { name: test, listen: 127.0.0.1:${routes[index]}, routes: [${addresses}] }\n${options.configuration ?? ''}`,
     });
   const started = await Promise.all(names.map(start));
   const cluster: NatsCluster = {
     servers: Object.fromEntries(names.map((name, index) => [name, started[index] as NatsServer])),
     url: started.map(({ url }) => url).join(','),
+    monitors: Object.fromEntries(names.map((name, index) => [name, `http://127.0.0.1:${monitors[index]}`])),
     async stop() {
       await Promise.all(started.map((server) => server.stop()));
     },

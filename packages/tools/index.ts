@@ -9,14 +9,13 @@ export {
   changedWords,
   notApproved,
   readScope,
-  readVerdict,
   runApproved,
-  type Verdict,
 } from './approval/approved-tool.ts';
 export { createCalculator } from './calculator/calculator.ts';
 export { createChart } from './chart/chart-tool.ts';
+export { type Attachments, contentTools } from './content/content-tools.ts';
 export { type CurrentTimeOptions, createCurrentTime } from './current-time/current-time.ts';
-export { type A2aDelegateOptions, createA2aDelegate } from './delegate-to/a2a-delegate.ts';
+export { type A2aDelegateOptions, createA2aDelegate, dataTexts } from './delegate-to/a2a-delegate.ts';
 export { type CompatDelegateOptions, createCompatDelegate } from './delegate-to/compat-delegate.ts';
 export {
   createDelegateTo,
@@ -27,10 +26,11 @@ export {
   type DelegateToOptions,
   questionKey,
 } from './delegate-to/delegate-to.ts';
+export { FreshParts } from './delegate-to/fresh-parts.ts';
 export { connectDiscord, plainPost } from './discord/connect-discord.ts';
 export { clamp, oneLine, orRefusal } from './failure.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
-export { FileMarks, withFileMarks } from './files/file-marks.ts';
+export { FileMarks, markChanges, withFileMarks } from './files/file-marks.ts';
 export { fileTools } from './files/file-tools.ts';
 export { commandSubject, createRunCommand, runCommand } from './files/run-command.ts';
 export { WorkspaceSandbox } from './files/workspace-sandbox.ts';
@@ -38,13 +38,13 @@ export { createFactbook } from './offline/factbook.ts';
 export { createLookUp } from './offline/look-up.ts';
 export { citedAs, missingWords, type OfflineShelf } from './offline/shelf.ts';
 export { createWordNet } from './offline/wordnet.ts';
-export { ParserError, ParserPool, type ParserPoolOptions, parsePage } from './parsing/parser-pool.ts';
 export { splitMessage, textSize, visibleLine, visibleText } from './text/split-message.ts';
 export { visibleLinks, withoutPictures } from './text/visible-links.ts';
 export { jsonEngineClient } from './web-search/ask-engine.ts';
 export { braveOptions, createBrave } from './web-search/brave.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';
 export { createSearchEngine, searchEngineOptions } from './web-search/engines.ts';
+export { parsePage } from './web-search/parse-page.ts';
 export { createSearxng, searxngOptions } from './web-search/searxng.ts';
 export { createTavily, tavilyOptions } from './web-search/tavily.ts';
 export {

@@ -31,22 +31,21 @@ export function notesLoad({ urls }: Ground): Load {
   };
 }
 
-/** Things that wait in the inbox; put in again under their key when no answer came. */
-export function inboxLoad({ urls, now }: Ground): Load {
+/** A key counts for so long by the service's clock: behind a jump the same thing is a new one. */
+const keyLifeMs = 300_000;
+
+/** Things that wait in the inbox; put in again under their key, also when no answer came. */
+export function inboxLoad({ urls }: Ground): Load {
   const url = `${urls.agent}/api/inbox`;
-  const jumpedS = () => Math.round((now() - Date.now()) / 1000);
   return {
     name: 'agent inbox',
     pauseMs: 3000,
     async offer(mark) {
       const item = { text: `Look at ${mark}`, dedup_key: mark };
-      const before = jumpedS();
-      const answers = [await call(url, item)];
-      // A key counts for some time only: behind a jump of the clock the same thing would be a new one.
-      if (jumpedS() === before) answers.push(await call(url, item));
+      const answers = [await call(url, item), await call(url, item)];
       return answers.some(({ isGood }) => isGood) ? { id: mark, mark } : undefined;
     },
-    standings: async (entries) => keptOnce(entries, await inboxTexts(url)),
+    standings: async (entries) => keptOnce(entries, withoutExpired(await inboxItems(url))),
   };
 }
 
@@ -71,19 +70,37 @@ async function chunks(url: string): Promise<string[]> {
   return found.filter((text) => hasMark(text, 'soak-[\\w-]+'));
 }
 
-async function inboxTexts(url: string): Promise<string[]> {
-  const found: string[] = [];
+/** Leaves out what was rightly taken again, as its key had expired. */
+function withoutExpired(items: readonly InboxItem[]): string[] {
+  const times = new Map<string, number[]>();
+  for (const { text, created_at } of items)
+    times.set(
+      text,
+      [...(times.get(text) ?? []), Date.parse(created_at)].sort((a, b) => a - b),
+    );
+  return [...times].flatMap(([text, at]) =>
+    at.filter((time, index) => index === 0 || time - (at[index - 1] ?? 0) < keyLifeMs).map(() => text),
+  );
+}
+
+async function inboxItems(url: string): Promise<InboxItem[]> {
+  const found: InboxItem[] = [];
   for (let offset: number | null = 0; offset !== null; ) {
     const page: InboxPage = (
       await call<InboxPage>(`${url}?include_delivered=true&limit=100&offset=${offset}`)
     ).body;
-    found.push(...page.items.map(({ text }) => text));
+    found.push(...page.items);
     offset = page.next;
   }
   return found;
 }
 
+interface InboxItem {
+  text: string;
+  created_at: string;
+}
+
 interface InboxPage {
-  items: { text: string }[];
+  items: InboxItem[];
   next: number | null;
 }

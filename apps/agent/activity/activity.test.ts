@@ -1,4 +1,5 @@
 import { createLogger } from '@trunkline/config';
+import { openDatabase } from '@trunkline/storage';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
@@ -68,7 +69,20 @@ it('answers and tells readers although nothing can be kept, and says so in the l
   await agent.stop();
 });
 
-it('tells how many calls have figures that were estimated', () => {
+it('tells how many calls have figures that were estimated, those of a file from before that was stored included', () => {
+  // The first two migrations, as the release before had them.
+  const old = openDatabase(`${home.path}/figures/activity.db`, {
+    migrations: [
+      `CREATE TABLE model_call (number INTEGER PRIMARY KEY, at INTEGER NOT NULL, model TEXT NOT NULL,
+         failed INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd REAL,
+         latency_ms REAL NOT NULL) STRICT;
+       CREATE TABLE told (id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, event TEXT NOT NULL,
+         data TEXT NOT NULL) STRICT;`,
+      `ALTER TABLE told ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';`,
+    ],
+  });
+  old.prepare("INSERT INTO model_call VALUES (1, ?, 'old', 0, 300, 40, 0.5, 12)").run(Date.now() - 1000);
+  old.close();
   const database = openActivity(`${home.path}/figures`);
   onTestFinished(() => database.close());
   const telemetry = new Telemetry(
@@ -87,7 +101,14 @@ it('tells how many calls have figures that were estimated', () => {
   };
   telemetry.record(call);
   telemetry.record({ ...call, estimated: true });
-  expect(telemetry.report().models).toMatchObject([{ calls: 2, input_tokens: 20, calls_estimated: 1 }]);
+  expect(telemetry.report()).toMatchObject({
+    cost_usd: 0.5,
+    models: [
+      { model: 'old', calls: 1, input_tokens: 300, calls_estimated: 0 },
+      { model: 'small', calls: 2, input_tokens: 20, calls_estimated: 1 },
+    ],
+  });
+  expect(telemetry.series(10, 1).points).toMatchObject([{ calls: 3, calls_estimated: 1 }]);
 });
 
 it('forgets the oldest of each owner, and nothing of others', () => {

@@ -12,6 +12,7 @@ interface StoredCall {
   output_tokens: number;
   cost_usd: number | null;
   latency_ms: number;
+  estimated: number;
 }
 
 interface ModelSum {
@@ -113,7 +114,7 @@ export class Telemetry {
   }
 
   #callsSince(from: number): StoredCall[] {
-    const sql = `SELECT at, failed, input_tokens, output_tokens, cost_usd, latency_ms
+    const sql = `SELECT at, failed, input_tokens, output_tokens, cost_usd, latency_ms, estimated
       FROM model_call WHERE at BETWEEN ? AND ?`;
     return this.#database.prepare<StoredCall>(sql).all(from, this.#now());
   }
@@ -142,6 +143,7 @@ function sumOf(calls: readonly StoredCall[]) {
     input_tokens: total(({ input_tokens }) => input_tokens),
     output_tokens: total(({ output_tokens }) => output_tokens),
     cost_usd: total(({ cost_usd }) => cost_usd ?? 0),
+    calls_estimated: total(({ estimated }) => estimated),
     latency_ms: calls.length === 0 ? null : quantiles(calls.map(({ latency_ms }) => latency_ms)),
   };
 }
@@ -164,6 +166,9 @@ export function createAgentMetrics(metrics: Metrics, knowsTool: (name: string) =
   const calls = metrics.counter('llm_calls_total', 'Calls of the model.', ['model', 'finish_reason']);
   const latency = metrics.histogram('llm_latency_seconds', 'Time of one model call.', ['model']);
   const tokens = metrics.counter('llm_tokens_total', 'Tokens in and out.', ['model', 'direction']);
+  const guesses = metrics.counter('llm_calls_estimated_total', 'Calls whose tokens were estimated.', [
+    'model',
+  ]);
   const cost = metrics.counter('llm_cost_usd_total', 'Dollars spent on model calls.', ['model']);
   const toolCalls = metrics.counter('tool_calls_total', 'Calls of tools.', ['tool_name', 'success']);
   const toolLatency = metrics.histogram('tool_latency_seconds', 'Time of one tool call.', ['tool_name']);
@@ -172,11 +177,12 @@ export function createAgentMetrics(metrics: Metrics, knowsTool: (name: string) =
   const turnTime = metrics.histogram('a2a_turn_seconds', 'Time of one turn.');
   const startTimes = new Map<string, number>();
   return {
-    modelCall({ model, finishReason, error, latencyMs, inputTokens, outputTokens, costUsd }) {
+    modelCall({ model, finishReason, error, latencyMs, inputTokens, outputTokens, estimated, costUsd }) {
       calls.inc({ model, finish_reason: error?.code ?? finishReason ?? 'unknown' });
       latency.observe({ model }, latencyMs / 1000);
       tokens.inc({ model, direction: 'input' }, inputTokens ?? 0);
       tokens.inc({ model, direction: 'output' }, outputTokens ?? 0);
+      if (estimated) guesses.inc({ model });
       cost.inc({ model }, costUsd ?? 0);
     },
     turns(_session, event) {

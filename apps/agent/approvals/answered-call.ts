@@ -1,8 +1,15 @@
-import { anonymous, type Principal } from '@trunkline/identity';
+import { anonymous, joinOrigins, type Principal, withOrigins } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
-import { originsIn, parseCheckpoint, type TurnOptions, type TurnPolicy } from '@trunkline/loop';
+import {
+  describedOrigins,
+  originsIn,
+  parseCheckpoint,
+  type TurnOptions,
+  type TurnPolicy,
+} from '@trunkline/loop';
 import type { Consent, Policy, PolicyRequest } from '@trunkline/policy';
-import { approvalText, changedWords, notApproved, readScope, readVerdict } from '@trunkline/tools';
+import { readVerdict } from '@trunkline/std';
+import { approvalText, changedWords, notApproved, readScope } from '@trunkline/tools';
 import { type Approvals, mayAllowAlways, type PendingApproval, type WaitingCall } from './approvals.ts';
 
 /** A person's answer to a call that waited for it. */
@@ -47,7 +54,8 @@ export async function runAnswered(
   const { policy, tools, sessionId, signal = new AbortController().signal } = options;
   const { toolCallId, name } = call;
   const input = await inputOf(call, tools);
-  const request = { ...requestOf(call, options), origins: originsIn(parseCheckpoint(checkpoint).messages) };
+  const read = originsIn(parseCheckpoint(checkpoint).messages);
+  const request = { ...requestOf(call, options), origins: joinOrigins(read, describedOrigins(options)) };
   const { decision, rule, why } = policy.decide(request);
   const end = (outcome: string, result: string) => {
     policy.record?.({ request, input, decision, rule, result: outcome, sessionId });
@@ -58,7 +66,8 @@ export async function runAnswered(
     return end('refused', `Error: ${name} was not run, because policy refuses it: ${why}.`);
   const spent = policy.spend?.(request);
   if (spent !== undefined) return end('over budget', `Error: ${name} was not run: ${spent}.`);
-  const outcome = await approvals.run(call, approval.subject, { ...options, toolCallId, signal });
+  const principal = withOrigins(request.principal, request.origins);
+  const outcome = await approvals.run(call, approval.subject, { ...options, principal, toolCallId, signal });
   if ('changed' in outcome) {
     const changed = changedWords(outcome.changed, approval.subject);
     return { ...end('waits for a person', `Error: ${changed}`), changed };

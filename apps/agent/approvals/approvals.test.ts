@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createSenders, openAccounts } from '@trunkline/accounts';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
-import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
+import {
+  type ModelServer,
+  startMcpServer,
+  startModelServer,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { chatPerson } from '../callers.ts';
 import {
@@ -108,6 +114,68 @@ describe('run_command', () => {
     await off.send('Do it.');
     expect(lastResult()).toMatch(/^Error: there is no tool named "run_command"/);
   });
+});
+
+it('nothing with effects is done while the audit log cannot be written, and reading goes on', async () => {
+  const agent = await begin({ env: { AUDIT_REQUIRED: '1' } });
+  const write = { toolCalls: [{ name: 'write_file', arguments: { path: 'a.md', content: 'x' } }] };
+  const read = { toolCalls: [{ name: 'list_dir', arguments: {} }] };
+  const tamper = (sql: string) => {
+    const database = new DatabaseSync(join(agent.home, 'audit.db'));
+    database.exec(sql);
+    database.close();
+  };
+  model.enqueue(write, 'Done.');
+  await say(agent, 'Write it.', {});
+  expect(lastResult()).toMatch(/^Wrote/);
+  tamper('ALTER TABLE entries RENAME TO elsewhere');
+  // The first one finds it out; what it did is recorded later.
+  model.enqueue(write, 'Done.', write, 'No.', read, 'Seen.');
+  await say(agent, 'Write it.', {});
+  await say(agent, 'Once more.', {});
+  expect(lastResult()).toMatch(
+    /^Error: write_file was not run, .*audit\.db cannot be written.*AUDIT_REQUIRED/,
+  );
+  await say(agent, 'What is there?', {});
+  expect(lastResult()).toContain('a.md');
+  tamper('ALTER TABLE elsewhere RENAME TO entries');
+  model.enqueue(write, 'Done.');
+  await say(agent, 'And now?', {});
+  expect(lastResult()).toMatch(/^Wrote/);
+  const lines = (await audited(agent, 'tool.call')).map(({ result }) => result);
+  expect(lines).toEqual(['done', 'refused', 'done', 'done']);
+});
+
+it('a file of an approved command is marked by a description, until an "always" accepts that', async () => {
+  const server = await startMcpServer({ tools: ['echo'] });
+  onTestFinished(() => server.stop());
+  const agent = await begin({
+    config: `${commandsOn}\nmcp: { servers: [{ name: gulls, url: "${server.url}" }] }`,
+  });
+  await waitFor(async () => JSON.stringify(await (await agent.fetch('/api/tools')).json()).includes('gulls'));
+  model.enqueue(run('echo obey > made.md'), 'Done.');
+  const { id } = await say(agent, 'Make it.', {});
+  const [waiting] = await approvals(agent);
+  expect((await answer(agent, waiting?.id ?? '', { approve: true })).status).toBe(200);
+  await settled(agent, id, 'completed');
+  const write = { toolCalls: [{ name: 'write_file', arguments: { path: 'b.md', content: 'x' } }] };
+  model.enqueue(write, 'Done.');
+  const marked = await say(agent, 'Note it.', {});
+  expect(answerText(marked)).toMatch(/"always" accepts for good what is said there: gulls says "echo: /);
+  const [asked] = await approvals(agent);
+  expect((await answer(agent, asked?.id ?? '', { approve: true, scope: 'always' })).status).toBe(200);
+  await settled(agent, marked.id, 'completed');
+  const calls = (path: string) => ({
+    toolCalls: [{ name: 'read_file', arguments: { path } }],
+  });
+  writeFileSync(join(workspaceOf(agent), 'own.md'), 'Mine.');
+  model.enqueue(calls('own.md'), write, 'Done.', calls('made.md'), write, 'Done.');
+  expect((await say(agent, 'Copy it.', {})).status.state).toBe('completed');
+  const held = await say(agent, 'Copy the other.', {});
+  expect([held.status.state, answerText(held)]).toEqual([
+    'input-required',
+    expect.stringContaining('mcp-description gulls'),
+  ]);
 });
 
 describe('an approval', () => {
@@ -336,7 +404,8 @@ describe('who is handed on by another service', () => {
   it.each<[string, Principal, string]>([
     ['an operator by way of voice', { kind: 'operator', id: 'operator', via: ['voice'] }, 'input-required'],
     ['a person', { kind: 'person', id: 'voice:ava', via: ['voice'] }, 'input-required'],
-    ['a schedule', { kind: 'service', id: 'cron', via: ['switchboard'] }, 'input-required'],
+    ['a schedule', { kind: 'schedule', id: 'schedule:tea', via: ['switchboard'] }, 'input-required'],
+    ['a service', { kind: 'service', id: 'research', via: ['switchboard'] }, 'input-required'],
     [
       'an approver by way of a model',
       { kind: 'approver', id: 'chat:1', via: ['switchboard', 'agent'] },

@@ -1,4 +1,11 @@
-import { handedOn, isDirectOperator, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
+import {
+  actsForItself,
+  handedOn,
+  isDirectOperator,
+  type OperatorAccess,
+  type Principal,
+  roleOf,
+} from '@trunkline/identity';
 import type { ToolContext } from '@trunkline/llm';
 import { type AskReason, CheckpointError, type PauseEvent, parseCheckpoint } from '@trunkline/loop';
 import {
@@ -64,7 +71,7 @@ export function mayApprove(principal: Principal, { isOpen }: Pick<OperatorAccess
   // An approver whose account is disabled comes as a guest.
   const isGuest = roleOf(principal) === 'guest';
   if (kind === 'approver') return via.length <= 1 && !isGuest;
-  if (isOpen) return via.length === 0 && kind !== 'service' && !isGuest;
+  if (isOpen) return via.length === 0 && !actsForItself(principal) && !isGuest;
   return isDirectOperator({ kind, id: '', via });
 }
 

@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createA2aClient } from '@trunkline/a2a';
 import {
+  acceptDescriptions,
   callsOf,
   filled,
   JsonServer,
@@ -300,6 +301,7 @@ beforeAll(async () => {
       A2A_GRPC_PORT: '0',
     },
   });
+  await acceptDescriptions(agent.url);
   const card = await grpcCard();
   outside.on('GET /.well-known/agent-card.json', () => ({ body: card }));
   workspace = join(home.path, 'agent', 'workspace');

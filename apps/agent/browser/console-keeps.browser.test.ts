@@ -94,16 +94,22 @@ model: { prices: { test-model: { input: 100, output: 100 } } }
     await page.getByRole('img', { name: /^Tokens over time/ }).waitFor();
     const row = page.getByRole('row').filter({ hasText: 'test-model' });
     const before = Number((await row.getByRole('cell').first().textContent())?.replace(/\D/g, ''));
-    model.enqueue({ text: 'One more.', usage: { input: 1234, output: 10 } });
+    // An endpoint that counts nothing: the figures are estimates, and say so.
+    model.enqueue({ text: 'One more.', usage: { input: 0, output: 0 } });
     await pages.agent().send('Again');
     await expect
       .poll(async () => Number((await row.getByRole('cell').first().textContent())?.replace(/\D/g, '')), SOON)
       .toBe(before + 1);
+    for (const title of ['Cost', 'Tokens'])
+      await page.getByRole('figure', { name: title }).getByText('≈ partly estimated').waitFor();
+    expect(await page.getByText('≈ partly estimated').count()).toBe(2);
+    await page.getByText(/^≈ \$[\d.]+ in all$/).waitFor();
+    await row.getByRole('cell', { name: /^≈ \$/ }).waitFor();
     const plot = page.getByRole('figure', { name: 'Tokens' });
     await plot.getByRole('img').focus();
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowRight');
-    await expect.poll(() => plot.textContent(), SOON).toMatch(/In [\d,]+ · Out \d+/);
+    await expect.poll(() => plot.textContent(), SOON).toMatch(/In (≈ )?[\d,]+ · Out (≈ )?\d+/);
     await checkLooks(opened);
     await page.getByLabel('Span').selectOption('1440');
     await plot.getByRole('img').waitFor();

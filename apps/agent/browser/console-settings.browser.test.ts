@@ -222,8 +222,15 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await page.getByText('files answers.').first().waitFor();
     await checkLooks(opened);
     await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    const review = page.getByRole('dialog', { name: 'What files says about its tools' });
+    await review.getByText('Adds.').waitFor(SOON);
+    await checkLooks(opened);
+    await review.getByRole('button', { name: 'Not now' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'files' }).last();
     await row.getByText('Connected').waitFor();
+    await row.getByRole('button', { name: 'Review' }).click();
+    await review.getByRole('button', { name: 'Accept' }).click();
+    await row.getByRole('button', { name: 'Review' }).waitFor({ state: 'hidden' });
     await page.getByRole('tab', { name: 'All tools' }).click();
     await page.getByLabel('Find a tool').fill('files_');
     await page
@@ -257,6 +264,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await dialog.getByText('gone does not answer. Cannot start nothing-of-this-name').waitFor(SOON);
     await checkLooks(opened);
     await dialog.getByRole('button', { name: 'Add 2 servers' }).click();
+    await dialog.getByRole('button', { name: 'Accept' }).click(SOON);
     const row = page.getByRole('listitem').filter({ hasText: 'my-tools' }).last();
     await row.getByText('Connected').waitFor(SOON);
     for (const name of ['my-tools', 'gone']) {

@@ -1,4 +1,5 @@
 import {
+  acceptDescriptions,
   checkLooks,
   describeWithBrowser,
   type McpExample,
@@ -33,6 +34,7 @@ describeWithBrowser('a chat with an MCP server', () => {
   });
 
   it('offers its prompts after a slash, and its question as a form that can be declined', async () => {
+    await acceptDescriptions(pages.agent().url);
     const opened = await pages.open('/');
     const { page } = opened;
     const box = page.getByRole('textbox', { name: 'Message' });

@@ -1,3 +1,4 @@
+import { createModelGateway } from '@trunkline/llm';
 import { type ModelServer, type ScriptedReply, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
@@ -69,6 +70,35 @@ it('keeps the first words where the helper fails or writes nothing', async () =>
   await say('later', 'And the moon?');
   await expect.poll(() => titleOf('later')).toBe('A later title');
   for (const index of [0, 1]) expect(await titleOf(`untitled-${index}`)).toBe('What is the tide?');
+});
+
+it('charges a title by its length where the endpoint counts nothing', async () => {
+  written = { text: 'The tide', usage: { input: 0, output: 0 } };
+  const titles = new ChatTitles({
+    chats: {
+      chat: () => ({ origin: 'chat', title: 'What is' }) as never,
+      turns: () => [{}] as never,
+      rename: () => true,
+    },
+    gateway: () =>
+      createModelGateway({
+        url: model.url,
+        model: 'large',
+        fastModel: 'small',
+        prices: { small: { input: 1_000_000, output: 0 } },
+      }),
+    policy: { agent: 'core', pay: (...paid) => void payments.push(paid) },
+    onTitle: () => undefined,
+    logger: { debug: () => undefined },
+  });
+  const payments: unknown[][] = [];
+  const principal = { kind: 'person', id: 'user:ava', via: [] } as const;
+  const text = 'What is the tide? '.repeat(20);
+  titles.turnEnded({ sessionId: 's', text, answer: 'High.', principal });
+  await expect.poll(() => payments).toEqual([[principal, 'core', expect.any(Number)]]);
+  // A dollar for a token: about four characters.
+  expect(payments[0]?.[2]).toBeGreaterThan(text.length / 8);
+  await titles.close();
 });
 
 it('lets a turn end well where no title can be written', () => {

@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { costOf, estimateTokens, type ModelGateway, originOf } from '@trunkline/llm';
+import { costOf, estimateTokens, type ModelGateway, originOf, silenceLimitMs } from '@trunkline/llm';
 import type { TurnPolicy } from '@trunkline/loop';
 import { errorMessage } from '@trunkline/std';
 import { oneLine } from '@trunkline/tools';
@@ -24,7 +24,6 @@ export interface ChatTitlesDeps {
   logger: Pick<Logger, 'debug'>;
 }
 
-const limitMs = 30_000;
 /** Titles under way; beyond them, conversations keep their first words. */
 const mostAtOnce = 4;
 /** Characters that the helper reads of the question, and of the answer. */
@@ -92,7 +91,10 @@ export class ChatTitles {
       prompt,
       maxOutputTokens: answerTokens,
       maxRetries: 0,
-      abortSignal: AbortSignal.any([this.#stop.signal, AbortSignal.timeout(limitMs)]),
+      abortSignal: AbortSignal.any([
+        this.#stop.signal,
+        AbortSignal.timeout(silenceLimitMs(model, undefined)),
+      ]),
     });
     const inputTokens = usage.inputTokens || estimateTokens(order + prompt);
     const outputTokens = usage.outputTokens || estimateTokens(written);

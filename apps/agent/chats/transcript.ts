@@ -1,10 +1,5 @@
-import {
-  citationsMediaType,
-  reasoningMediaType,
-  type Task,
-  type TaskObserver,
-  type TaskState,
-} from '@trunkline/a2a';
+import type { Task, TaskObserver, TaskState } from '@trunkline/a2a';
+import { contentsOfData } from '../content/a2a-content.ts';
 import { uploadScheme } from '../content/agent-content.ts';
 
 type TaskEvent = Parameters<NonNullable<TaskObserver['taskEvent']>>[1];
@@ -127,12 +122,11 @@ export class Transcript {
     if (part?.type === 'text') return append ? this.#grow(part.text) : this.#replace(part.text);
     if (part?.type === 'file') return this.#file(part);
     if (part?.type !== 'data') return [];
-    if (part.metadata?.mimeType === reasoningMediaType) return this.#think(part.data as { text: string });
-    if (part.metadata?.mimeType === citationsMediaType) {
-      const { citations: sources } = part.data as { citations: { url: string; title?: string }[] };
-      return [this.#add({ kind: 'sources', sources })];
-    }
-    return this.#tool(part.data as ToolFrame);
+    const contents = contentsOfData(part);
+    const sources = contents.flatMap((content) => (content.type === 'citation' ? [content.citation] : []));
+    if (sources.length > 0) return [this.#add({ kind: 'sources', sources })];
+    const [content] = contents;
+    return content?.type === 'reasoning' ? this.#think(content) : this.#tool(part.data as ToolFrame);
   }
 
   /** More of the answer; after a tool it goes on below it. */

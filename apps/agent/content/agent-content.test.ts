@@ -66,6 +66,26 @@ it('fetches no address, and follows no redirect, that policy refuses to fetch_ur
   expect(await content.receive([other], place, signal)).toMatchObject([{ text: 'onward: false' }]);
 });
 
+it('takes thoughts and sources of agents for what they are, and what only looks so for data', async () => {
+  const part = (kind: string, data: unknown) => ({
+    type: 'data' as const,
+    data,
+    metadata: { mimeType: `application/vnd.trunkline.${kind}-v1+json` },
+  });
+  const [page, other] = [{ url: 'https://a.example/', title: 'A' }, { url: 'https://b.example/' }];
+  const parts = [
+    part('reasoning', { text: 'Hm.' }),
+    part('citations', { citations: [page, other] }),
+    part('citations', { citations: 'none' }),
+  ];
+  expect(await content.receive(parts, place, signal)).toEqual([
+    { type: 'reasoning', text: 'Hm.' },
+    { type: 'citation', citation: page },
+    { type: 'citation', citation: other },
+    { type: 'data', data: { citations: 'none' } },
+  ]);
+});
+
 it('refuses a data address that is not encoded', async () => {
   const part = { type: 'file' as const, uri: 'data:text/plain,%zz', name: 'a.txt' };
   await expect(content.receive([part], place, signal)).rejects.toThrow('Send its bytes as base64');
@@ -78,6 +98,18 @@ it('looks for text in a picture once, however often it is described', async () =
   expect(described[0]).toContain('you cannot see images');
   expect(described[1]).toBe(described[0]);
   expect(extract).toHaveBeenCalledOnce();
+});
+
+it('gives links to large files that work as long as a task is kept', async () => {
+  const bytes = Buffer.alloc(2 ** 20 + 1, 'x');
+  const large = { id: 'large', name: 'long.txt', mediaType: 'text/plain', size: bytes.length };
+  expect(await content.artifact(large)).toMatchObject({ parts: [{ type: 'file', name: 'long.txt' }] });
+  const event = await content.artifact(large);
+  const [part] = event.type === 'artifact' ? event.parts : [];
+  const { searchParams } = new URL(part?.type === 'file' ? (part.uri ?? '') : '');
+  const expires = Number(searchParams.get('expires'));
+  expect(expires * 1000 - Date.now()).toBeGreaterThan(23 * 3_600_000);
+  expect(store.isSigned('large', expires, searchParams.get('signature') ?? '')).toBe(true);
 });
 
 it('asks for room on the quota that guests of a surface share', async () => {

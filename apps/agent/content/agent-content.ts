@@ -7,7 +7,6 @@ import {
   type Content,
   ContentError,
   type ContentStore,
-  plainName,
   recognised,
   type StoredFile,
   type TurnFiles,
@@ -15,9 +14,10 @@ import {
   unreadable,
   unseen,
 } from '@trunkline/loop';
-import { BoundedMap } from '@trunkline/std';
+import { BoundedMap, plainName } from '@trunkline/std';
 import { actingFor } from '../approvals/approvals.ts';
 import type { Owners } from '../owners.ts';
+import { contentsOfData } from './a2a-content.ts';
 
 export interface AgentContentDeps {
   store: ContentStore;
@@ -64,6 +64,8 @@ export function admitParts({ message }: ExecutionRequest): { release(): void } {
 
 /** Larger files are links in an artifact. */
 const mostInline = 2 ** 20;
+/** As long as a task is kept: whoever reads it again can follow its links. */
+const taskMs = 24 * 60 * 60 * 1000;
 
 /** What messages hold besides text, in and out: stores files, reads documents, and says what cannot be used. */
 export class AgentContent {
@@ -83,7 +85,8 @@ export class AgentContent {
         `A message may hold ${mostFiles} files, and this one has ${others.length}. Send the rest in another message.`,
       );
     const contents: Content[] = [];
-    for (const part of others) contents.push(await this.#refusing(() => this.#content(part, place, signal)));
+    for (const part of others)
+      contents.push(...(await this.#refusing(() => this.#contents(part, place, signal))));
     return contents;
   }
 
@@ -114,7 +117,8 @@ export class AgentContent {
   /** A file that a turn made, as whoever asked gets it. */
   async artifact({ id, name, mediaType, size }: StoredFile): Promise<ExecutionEvent> {
     const bytes = size > mostInline ? undefined : await this.#deps.store.read(id);
-    const content = bytes === undefined ? { uri: this.link(id) } : { bytes: bytes.toString('base64') };
+    const content =
+      bytes === undefined ? { uri: this.link(id, taskMs) } : { bytes: bytes.toString('base64') };
     const part: Part = { type: 'file', name, mediaType, ...content, metadata: { file: id, size } };
     return { type: 'artifact', name, parts: [part] };
   }
@@ -123,20 +127,19 @@ export class AgentContent {
     return await this.#deps.store.read(id);
   }
 
-  /** An address under which whoever holds it can read the file for an hour. */
-  link(id: string): string {
-    return `${this.#deps.publicUrl()}${this.#deps.store.link(id)}`;
+  /** An address under which whoever holds it can read the file, for an hour where nothing else is said. */
+  link(id: string, lifeMs?: number): string {
+    return `${this.#deps.publicUrl()}${this.#deps.store.link(id, lifeMs)}`;
   }
 
-  async #content(part: Part, place: Place, signal: AbortSignal): Promise<Content> {
-    if (part.type === 'file') return await this.#file(part, place, signal);
-    if (part.type === 'text') return part;
-    const { data, name } = part;
-    if ((JSON.stringify(data) ?? '').length > longestData)
+  async #contents(part: Part, place: Place, signal: AbortSignal): Promise<Content[]> {
+    if (part.type === 'file') return [await this.#file(part, place, signal)];
+    if (part.type === 'text') return [part];
+    if ((JSON.stringify(part.data) ?? '').length > longestData)
       throw new ContentRefusal(
         `A data part may have ${longestData} characters of JSON. Send it as a file instead.`,
       );
-    return { type: 'data', data, name };
+    return contentsOfData(part);
   }
 
   async #file(part: Extract<Part, { type: 'file' }>, place: Place, signal: AbortSignal): Promise<Content> {

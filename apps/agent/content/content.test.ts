@@ -163,6 +163,27 @@ describe('files in messages of A2A', () => {
     expect(told()).toContainEqual({ type: 'image_url', image_url });
     await expect(ask(uri)).rejects.toThrow(/400.*image_url must lead to a picture/);
     await expect(ask(url, agent)).rejects.toThrow(/400.*image_url: .*a loopback address/);
+    const respond =
+      (...content: OpenAI.Responses.ResponseInputContent[]) =>
+      (to: typeof open) =>
+        new OpenAI({ baseURL: `${to.url}/v1`, apiKey: 'none', maxRetries: 0 }).responses.create({
+          model: 'any',
+          input: [{ role: 'user', content }],
+        });
+    model.enqueue('Red, and well.');
+    const read = respond(
+      { type: 'input_image', image_url: url, detail: 'auto' },
+      { type: 'input_file', file_url: uri },
+    );
+    expect((await read(open)).output_text).toBe('Red, and well.');
+    expect(told()).toContainEqual({ type: 'image_url', image_url });
+    expect(JSON.stringify(told())).toContain('graph_compiled');
+    await expect(respond({ type: 'input_file', file_url: uri })(agent)).rejects.toThrow(
+      /400.*file_url: .*a loopback address/,
+    );
+    await expect(respond({ type: 'input_file', file_url: 'file:///etc/passwd' })(open)).rejects.toThrow(
+      /400.*file_url must be an http/,
+    );
     pages.close();
     await open.stop();
   });
@@ -236,6 +257,18 @@ describe('files that the agent makes', () => {
     );
   });
 
+  it('come with the answer of the plain chat, as addresses', async () => {
+    model.enqueue(write, 'Here it is.');
+    const body = JSON.stringify({ message: 'A report, please.', session_id: 'plain' });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await (await agent.fetch('/api/chat', { method: 'POST', headers, body })).json();
+    expect(answer).toMatchObject({
+      response: 'Here it is.',
+      files: [{ name: 'report.md', media_type: 'text/markdown', url: expect.stringMatching(/^\/files\//) }],
+    });
+    expect(await (await fetch(agent.url + answer.files[0].url)).text()).toBe('# Report');
+  });
+
   it("are links in the answers of OpenAI's API, which work for whoever has one", async () => {
     model.enqueue(write, 'Here it is.');
     const client = new OpenAI({ baseURL: `${agent.url}/v1`, apiKey: 'none', maxRetries: 0 });
@@ -301,6 +334,21 @@ describe('what a model makes besides words', () => {
     expect(output.slice(1)).toMatchObject([
       { type: 'image_generation_call', result: base64(png), output_format: 'png', status: 'completed' },
     ]);
+  });
+
+  it('stands below the answer of the plain chat, where it was read from pages', async () => {
+    model.enqueue(drawing());
+    const body = JSON.stringify({ message: 'Draw a red dot.', session_id: 'cited' });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await (await agent.fetch('/api/chat', { method: 'POST', headers, body })).json();
+    expect(answer.response).toBe('Here it is.\n\nSources:\n[1] Red: https://a.example/red');
+  });
+
+  it('is an answer without any words', async () => {
+    model.enqueue({ images: drawing().images });
+    const { status, artifacts } = await agent.send('Draw a red dot, and say nothing.');
+    expect(status.state).toBe('completed');
+    expect(artifacts).toMatchObject([{ name: 'image-1.png', parts: [{ file: { bytes: base64(png) } }] }]);
   });
 
   it('makes what follows ask before it has effects, where it was read from pages', async () => {

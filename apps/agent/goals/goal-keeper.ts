@@ -186,13 +186,14 @@ async function checkByModel(
   signal: AbortSignal,
   { graph }: GoalVerifierOptions,
 ): Promise<Finding> {
-  const { model, limits, cost } = await graph();
+  const { model: modelOf, limits, cost } = await graph();
+  const model = modelOf();
   const content = `Goal: ${condition}\n\nReport:\n${output.slice(-maxOutputLength)}`;
   const events = runTurn({
-    model: model(),
+    model,
     instructions: judgement,
     tools: [],
-    limits: { ...limits, steps: 1 },
+    limits: { ...limits(model), steps: 1 },
     sessionId: 'goal-check',
     signal,
     cost,

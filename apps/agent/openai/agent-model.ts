@@ -83,11 +83,11 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
       } else if (event.type === 'wait' || event.type === 'compaction') {
         const text = event.type === 'wait' ? event.message : compactionNote(event);
         said.think(text);
-        // Loading takes minutes, so it is told at once.
-        if (event.type === 'wait' && event.code === 'loading') yield* notes.begin();
+        // What takes minutes is told at once.
+        if (event.type === 'wait' && ['loading', 'slow'].includes(event.code)) yield* notes.begin();
         yield* notes.add(text);
       } else if (event.type === 'citation') yield event;
-      else if (event.type === 'file') {
+      else if ('file' in event) {
         files.push(event.file);
         drawn.push(event.file);
       } else if (event.type === 'tool-end') files.push(...(event.files ?? []));
@@ -138,17 +138,19 @@ async function* turn(
   const messages = await toMessages(request, isOutside, (entry) =>
     userMessage(entry, content, place, signal),
   );
-  const spending = new Spending(graph.limits);
+  const model = graph.model();
+  const spending = new Spending(graph.limits(model));
   const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
   const callers = callerTools(request);
+  const files = content.turnFiles(place);
   const own = isSummary
     ? []
-    : [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent })];
+    : [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent, files })];
   const compaction = graph.compaction();
   const forced = forcedChoice(request);
   const events = runTurn({
     model: withForcedTool(
-      withCallSettings(graph.model(), callSettings(request), (names) => refused.note(names)),
+      withCallSettings(model, callSettings(request), (names) => refused.note(names)),
       request,
     ),
     instructions: [isSummary ? '' : graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
@@ -160,7 +162,7 @@ async function* turn(
     policy: graph.policy,
     scope: owners.memory({ principal, sessionId, user: request.user ?? undefined }),
     signal,
-    files: content.turnFiles(place),
+    files,
     cost: graph.cost,
     messages,
     ...(compaction && { compaction }),

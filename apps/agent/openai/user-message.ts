@@ -55,24 +55,24 @@ async function received(
   place: Place,
   signal: AbortSignal,
 ): Promise<Content[]> {
-  if ('url' in part) return await pictureAt(part.url, content, place, signal);
+  if ('url' in part) return await fileAt(part, content, place, signal);
   const { mediaType, base64: bytes } = part;
   const name = 'name' in part ? part.name : part.type;
   return await content.receive([{ type: 'file', bytes, mediaType, name }], place, signal);
 }
 
-/** The picture at an address, fetched as files that messages of A2A name by theirs. */
-async function pictureAt(
-  uri: string,
+/** What is at an address, fetched as files that messages of A2A name by theirs. */
+async function fileAt(
+  { type, url: uri }: Extract<ContentPart, { url: string }>,
   content: AgentContent,
   place: Place,
   signal: AbortSignal,
 ): Promise<Content[]> {
   const contents = await content.receive([{ type: 'file', uri }], place, signal).catch((error: unknown) => {
     if (!(error instanceof ContentRefusal)) throw error;
-    throw new ContentRefusal(`image_url: ${error.message}`, { cause: error });
+    throw new ContentRefusal(`${type}_url: ${error.message}`, { cause: error });
   });
-  if (contents.some(({ type }) => type !== 'image'))
+  if (type === 'image' && contents.some((each) => each.type !== 'image'))
     throw new ContentRefusal('image_url must lead to a picture: PNG, JPEG, WebP or GIF.');
   return contents;
 }

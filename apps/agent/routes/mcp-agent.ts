@@ -8,21 +8,19 @@ import {
 } from '@trunkline/mcp';
 import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
-import { taskAnswer } from '../turns/converse.ts';
+import { knownArtifacts, taskAnswer } from '../turns/converse.ts';
 import { formsIn, waitsForApproval } from './mcp-forms.ts';
 
 export interface AskAgentDeps {
   engine: TaskEngine;
-  /** Limit of one turn. */
-  turnTimeoutMs(): number;
 }
 
 /** Turns of one call: a question of the agent, its answer, and so on. */
 const MAX_QUESTIONS = 20;
-const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 
 /** The agent as a tool: a whole turn, with its progress, and with its questions where the client can show them. */
-export function askAgentTool({ engine, turnTimeoutMs }: AskAgentDeps) {
+export function askAgentTool({ engine }: AskAgentDeps) {
   return defineServedTool({
     name: 'ask_agent',
     description:
@@ -35,7 +33,8 @@ export function askAgentTool({ engine, turnTimeoutMs }: AskAgentDeps) {
     effects: ['reads'],
     startsWork: true,
     external: true,
-    timeoutMs: turnTimeoutMs() + HOUR_MS,
+    // The turn has limits of its own, those of its model: this one only ends a call that they did not end.
+    timeoutMs: DAY_MS,
     // The answer stands in the conversation.
     survivesDisconnect: true,
     isLong: true,
@@ -46,13 +45,14 @@ export function askAgentTool({ engine, turnTimeoutMs }: AskAgentDeps) {
       // The answer to a form is the person's own only at the operator's own client: any program may have got an account's token.
       const answering = isDirectAccount(principal) ? asked : principal;
       // A model wrote the arguments, so they approve nothing.
+      const known = knownArtifacts(engine, task);
       let said: Said = { text: message, contextId, taskId: task, principal: asked };
       for (let turns = 0; ; turns += 1) {
         const settled = await take(engine, said, context);
         const isAskable =
           settled.state === 'input-required' && (answering !== asked || !waitsForApproval(settled));
         const answer = isAskable ? await answerOf(settled, context) : undefined;
-        if (answer === undefined || turns === MAX_QUESTIONS) return resultOf(settled);
+        if (answer === undefined || turns === MAX_QUESTIONS) return resultOf(settled, known);
         said = { text: answer, contextId: settled.contextId, taskId: settled.id, principal: answering };
       }
     },
@@ -147,9 +147,9 @@ async function answerOf(task: Task, { ask, signal }: ServedToolContext): Promise
   return read(answers);
 }
 
-function resultOf(task: Task): ServedResult {
+function resultOf(task: Task, known: ReadonlySet<string> = new Set()): ServedResult {
   const { id, contextId, state } = task;
-  const { text: said, files } = taskAnswer(task);
+  const { text: said, files } = taskAnswer({ task, known });
   const more = { meta: { task: id, conversation: contextId, state }, ...(files.length > 0 && { files }) };
   if (state === 'completed') return { text: `${said}\n\n(conversation: ${contextId})`, ...more };
   if (waitsForApproval(task))

@@ -9,6 +9,7 @@ import {
   type Principal,
   roleOf,
   scheduleName,
+  schedulesOf,
   withOrigins,
 } from '@trunkline/identity';
 import { isoTime, parseSchedule } from '@trunkline/schedule';
@@ -130,8 +131,7 @@ function runOf(
   { message, metadata, principal }: SendCommand,
   { id, asked, receiver }: { id: string; asked: Asked; receiver: RunReceiver },
 ): Pick<SendCommand, 'requestId'> | undefined {
-  const own = scheduleName(id);
-  const isFired = principal.id === own || principal.via.includes(own);
+  const isFired = schedulesOf(principal).includes(scheduleName(id));
   if (isFired && principal.via.at(-1) === 'switchboard') return {};
   if (receiver.isPeer) return undefined;
   const at = Date.parse(String(metadata.scheduled_at ?? message.metadata?.scheduled_at));

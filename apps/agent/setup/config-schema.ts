@@ -53,7 +53,8 @@ const budgetSection = z.strictObject({
   tokens: z.int().positive().optional(),
   cost_usd: z.number().positive().optional(),
   steps: z.int().positive().max(500).default(25),
-  turn_timeout_s: seconds.default(900),
+  /** Longest silence of the model; where it is left out, as long as the model may take to begin (15 minutes at least). */
+  turn_timeout_s: seconds.optional(),
   tool_timeout_s: seconds.default(120),
 });
 

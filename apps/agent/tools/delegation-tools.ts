@@ -1,5 +1,6 @@
 import { type CardTrust, cardTrustFields } from '@trunkline/a2a';
 import { type Environment, readVariable, readVariables } from '@trunkline/config';
+import { handedOn } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import type { Sandbox } from '@trunkline/sandbox';
 import { type Peers, peerRoles } from '@trunkline/service';
@@ -199,16 +200,20 @@ export async function giveTask(agent: AcpAgent, task: string, signal: AbortSigna
   return runAcpAgent(agent, task, signal);
 }
 
-/** The peer services as delegates; one whose name the configuration uses itself is left out. */
-export function peerDelegates(peers: Peers | undefined, named: readonly Delegate[]): Delegate[] {
+/** The peer services as delegates; one whose name the configuration uses itself is left out. `agentName` is ours in rules. */
+export function peerDelegates(
+  peers: Peers | undefined,
+  named: readonly Delegate[],
+  agentName: string,
+): Delegate[] {
   if (peers === undefined) return [];
   return (['research', 'voice'] as const)
     .filter((name) => !named.some((delegate) => delegate.name === name))
-    .map((name) => peerDelegate(peers, name));
+    .map((name) => peerDelegate(peers, name, agentName));
 }
 
 /** Looks the address up with each call, as the peer may start later. */
-function peerDelegate(peers: Peers, name: 'research' | 'voice'): Delegate {
+function peerDelegate(peers: Peers, name: 'research' | 'voice', agentName: string): Delegate {
   const description = peerRoles[name];
   const delegates = new Map<string, Delegate>();
   return {
@@ -216,6 +221,7 @@ function peerDelegate(peers: Peers, name: 'research' | 'voice'): Delegate {
     description,
     internal: true,
     idempotent: true,
+    answers: (sessionId) => [...delegates.values()].some((delegate) => delegate.answers?.(sessionId)),
     ask(query, context) {
       const url = peers.find(name)?.url;
       if (url === undefined)
@@ -229,7 +235,9 @@ function peerDelegate(peers: Peers, name: 'research' | 'voice'): Delegate {
           peer: { token: peers.serviceToken, name: 'agent', to: name },
         });
       delegates.set(url, delegate);
-      return delegate.ask(query, context);
+      // Rules for this agent hold there too, under the name that they have here.
+      const principal = context.principal && handedOn(context.principal, agentName);
+      return delegate.ask(query, { ...context, principal });
     },
   };
 }

@@ -2,7 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSse } from '@trunkline/http';
-import { freePort, mcpProgram, startMcpServer, startModelServer, waitFor } from '@trunkline/testing';
+import {
+  acceptDescriptions,
+  freePort,
+  mcpProgram,
+  startMcpServer,
+  startModelServer,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startAgent, type TestAgent, type TestAgentOptions } from '../fixtures/start-agent.ts';
 
@@ -74,6 +81,7 @@ describe('a whole agent', () => {
       mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpProgram] }] },
     });
     const agent = await scripted(calling('box_add', { a: 20, b: 22 }), { config });
+    await acceptDescriptions(agent.url);
     // The model repeats the marks around the result; people do not see them.
     expect(textOf(await agent.send('add'))).toBe('got \n42\n');
   });
@@ -89,11 +97,12 @@ describe('a whole agent', () => {
     const peer = await startAgent({ env: { AGENT_PORT: String(port) }, config: 'mcp: { serve: true }' });
     cleanups.push(() => peer.stop());
     await waitFor(async () => (await names()).includes('late_calculator'));
+    await acceptDescriptions(agent.url);
     expect(textOf(await agent.send('multiply'))).toContain('42');
   });
 
   it(
-    'takes the tools that an MCP server adds while it runs, also over server-sent events',
+    'takes the tools that an MCP server adds while it runs; what it says counts as outside text until accepted',
     longTest,
     async () => {
       const server = await startMcpServer({ transport: 'sse', tools: ['grow'] });
@@ -102,8 +111,23 @@ describe('a whole agent', () => {
       const agent = await scripted(calling('box_grow', {}), { config: JSON.stringify({ mcp: { servers } }) });
       const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
       expect(await names()).not.toContain('box_echo');
-      await agent.send('grow');
+      const states = async () => {
+        const { descriptions } = await (await agent.fetch('/operator/policy')).json();
+        return descriptions.map(({ source, state }: Record<string, string>) => `${source} ${state}`);
+      };
+      expect(await states()).toEqual(['box new']);
+      const asked = await agent.send('grow');
+      expect(asked.status.state).toBe('input-required');
+      expect(asked.status.message?.parts[0]?.text).toMatch(
+        /\(mcp-description box\); the operator can accept/,
+      );
+      await acceptDescriptions(agent.url);
+      expect(await states()).toEqual(['box accepted']);
+      expect((await agent.send('grow')).status.state).toBe('completed');
       await waitFor(async () => (await names()).includes('box_echo'));
+      // Other bytes than those that were accepted.
+      expect(await states()).toEqual(['box changed']);
+      expect((await agent.send('grow')).status.state).toBe('input-required');
     },
   );
 

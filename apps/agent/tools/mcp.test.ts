@@ -11,6 +11,7 @@ import {
 import { openAccounts } from '@trunkline/accounts';
 import { readSse } from '@trunkline/http';
 import {
+  acceptDescriptions,
   startMcpExample,
   startMcpServer,
   startModelServer,
@@ -43,6 +44,7 @@ async function startWith(config: string, more: Pick<TestAgentOptions, 'env' | 'h
     () => model.stop(),
     () => agent.stop(),
   );
+  await acceptDescriptions(agent.url);
   const json = async (path: string, init?: RequestInit) => (await agent.fetch(path, init)).json();
   return { agent, model, json };
 }
@@ -95,7 +97,9 @@ describe('a server', longTest, () => {
     const { agent, model, json } = await withServer(server.url);
     const deny = (condition: string) => `  - { arguments: { ${condition} }, decision: deny }\n`;
     const text = `rules:\n${deny("path: 'secrets/**'")}${deny("host: '*.internal.example'")}`;
-    await agent.fetch('/operator/policy', { ...post({ text, before: null }), method: 'PUT' });
+    const { text: before } = (await json('/operator/policy')) as { text: string };
+    const saved = { ...post({ text: before + text, before }), method: 'PUT' };
+    expect((await agent.fetch('/operator/policy', saved)).status).toBe(200);
     const held = ['/srv/secrets/key', 'https://db.internal.example/?all=1'];
     for (const [index, words] of [...held, 'plain words'].entries()) {
       const call = { name: 'sdk_echo', arguments: { words } };
@@ -297,6 +301,44 @@ describe('a client', longTest, () => {
     expect(drawn?.mimeType).toBe('image/svg+xml');
     expect(Buffer.from(drawn?.blob ?? '', 'base64').toString()).toMatch(/^<svg[\s\S]*Plums sold/);
     expect(named('plums.md')).toMatchObject({ mimeType: 'text/markdown', text: '# Plums' });
+    // A tool by itself hands its file out just so.
+    const alone = await client.callTool({ name: 'write_artifact', arguments: note });
+    expect(alone).toMatchObject({
+      content: [
+        { type: 'text', text: 'The person has the file plums.md.' },
+        { type: 'resource', resource: { uri: 'artifact:///plums.md', text: '# Plums' } },
+      ],
+      isError: false,
+    });
+    const { content } = await client.callTool({ name: 'chart', arguments: chart });
+    expect(content).toMatchObject([{}, { resource: { mimeType: 'image/svg+xml', blob: drawn?.blob } }]);
+  });
+
+  it('gets pictures and sound that the agent was given by a server, once', async () => {
+    const server = await startMcpServer({ tools: ['media', 'files'] });
+    cleanups.push(() => server.stop());
+    const { agent, model } = await withServer(server.url);
+    const { client } = await connect(agent.url);
+    const calls = ['sdk_media', 'sdk_papers'].map((name) => ({ name, arguments: {} }));
+    model.enqueue({ toolCalls: calls });
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which one?' } }] });
+    const first = await client.callTool({ name: 'ask_agent', arguments: { message: 'Fetch them' } });
+    const kinds = (result: typeof first) => (result.content as { type: string }[]).map(({ type }) => type);
+    expect(kinds(first).sort()).toEqual(['audio', 'image', 'resource', 'text']);
+    expect(first.content).toContainEqual({ type: 'image', data: 'AA==', mimeType: 'image/png' });
+    expect(first.content).toContainEqual({ type: 'audio', data: 'AAAA', mimeType: 'audio/wav' });
+    const { task, conversation } = first._meta as { task: string; conversation: string };
+    model.enqueue({ toolCalls: [{ name: 'write_artifact', arguments: { name: 'end.md', content: 'End' } }] });
+    model.enqueue('Both.');
+    const answer = { message: 'both', task, conversation };
+    const second = await client.callTool({ name: 'ask_agent', arguments: answer });
+    expect(second.content).toMatchObject([
+      { type: 'text', text: expect.stringMatching(/^Both\./) },
+      { type: 'resource', resource: { uri: 'artifact:///end.md' } },
+    ]);
+    expect(await client.callTool({ name: 'sdk_media', arguments: {} })).toMatchObject({
+      content: [{ type: 'text' }, { type: 'image', data: 'AA==', mimeType: 'image/png' }],
+    });
   });
 
   it('that shows no forms gets the question, and answers it with a second call in the same conversation', async () => {

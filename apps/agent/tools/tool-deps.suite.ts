@@ -1,7 +1,10 @@
-import { createSandbox } from '@trunkline/sandbox';
+import { createSandbox, findIsolation } from '@trunkline/sandbox';
 import { operatorActor } from '../owners.ts';
 import { configSchema } from '../setup/config-schema.ts';
 import type { ToolDeps } from './tool-module.ts';
+
+/** Where the machine has none, programs run without. */
+const sandbox = createSandbox({ mode: (await findIsolation()).kind === 'none' ? 'off' : 'auto' });
 
 /** What tools get when nothing is configured and no backend is there, with what a test adds. */
 export function toolDeps(given: Partial<ToolDeps> = {}): ToolDeps {
@@ -13,7 +16,7 @@ export function toolDeps(given: Partial<ToolDeps> = {}): ToolDeps {
     scheduler: undefined,
     actor: () => operatorActor,
     workspace: '',
-    sandbox: createSandbox({ mode: 'auto' }),
+    sandbox,
     delegates: [],
     skills: { list: [], find: async () => undefined },
     fetch: {},

@@ -11,7 +11,8 @@ export const workspaceTools = defineToolModule({
     const plain = fileTools(workspace);
     const files = fileMarks === undefined ? plain : withFileMarks(plain, workspace, fileMarks);
     if (!runsCommands(config)) return files;
-    return [...files, createRunCommand({ directory: workspace, path: programPath(env), sandbox })];
+    const path = programPath(env);
+    return [...files, createRunCommand({ directory: workspace, path, sandbox, marks: fileMarks })];
   },
 });
 

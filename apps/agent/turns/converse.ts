@@ -1,4 +1,4 @@
-import { requireStored, type Task, type TaskEngine, textOf } from '@trunkline/a2a';
+import { requireStored, sourcesIn, type Task, type TaskEngine, textOf } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 import type { InboundAnswer } from '../plugins/open-plugins.ts';
 
@@ -18,9 +18,10 @@ export type MayAnswer = (taskId: string, said: Said) => boolean;
  * One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. While
  * an approval or somebody else's question waits, others can go on.
  */
-export async function converse(engine: TaskEngine, said: Said, mayAnswer: MayAnswer): Promise<Task> {
+export async function converse(engine: TaskEngine, said: Said, mayAnswer: MayAnswer): Promise<Conversed> {
   const { contextId, text, principal, metadata = {}, files = [] } = said;
   const taskId = parkedTasks(engine, contextId).find((id) => mayAnswer(id, said));
+  const known = knownArtifacts(engine, taskId);
   const { live, stored } = engine.start({
     message: {
       messageId: crypto.randomUUID(),
@@ -35,7 +36,18 @@ export async function converse(engine: TaskEngine, said: Said, mayAnswer: MayAns
   });
   await requireStored(stored);
   await live.settled();
-  return live.snapshot();
+  return { task: live.snapshot(), known };
+}
+
+/** The task as it stands, and the artifacts that it came with when it asked what the message answers. */
+export interface Conversed {
+  task: Task;
+  known: ReadonlySet<string>;
+}
+
+export function knownArtifacts(engine: TaskEngine, taskId: string | undefined): ReadonlySet<string> {
+  const artifacts = taskId === undefined ? [] : (engine.peek(taskId)?.artifacts ?? []);
+  return new Set(artifacts.map(({ artifactId }) => artifactId));
 }
 
 const maxParked = 20;
@@ -53,12 +65,30 @@ export function taskText(task: Task): string {
   return texts.join('\n') || status;
 }
 
-/** The answer of a task with the files that it made; those that are too large to stand in it are links. */
-export function taskAnswer(task: Task): InboundAnswer {
-  const parts = task.artifacts.flatMap((artifact) => artifact.parts).filter((part) => part.type === 'file');
+/** The answer of a task with the files that it made since; those that are too large to stand in it are links. */
+export function taskAnswer(conversed: Conversed): InboundAnswer {
+  const parts = filesSince(conversed);
   const links = parts.flatMap(({ name = 'file', uri }) => (uri === undefined ? [] : [`${name}: ${uri}`]));
   const files = parts.flatMap(({ name = 'file', mediaType = 'application/octet-stream', bytes }) =>
     bytes === undefined ? [] : [{ name, mediaType, bytes: Buffer.from(bytes, 'base64') }],
   );
-  return { text: [taskText(task), ...links].join('\n'), files };
+  return { text: [citedText(conversed), ...links].join('\n'), files };
+}
+
+/** The text of a task with the pages that it is drawn from. */
+export function citedText(conversed: Conversed): string {
+  return [taskText(conversed.task), sourcesIn(partsSince(conversed))]
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+/** The files that a task made since it asked what the message answers. */
+export function filesSince(conversed: Conversed) {
+  return partsSince(conversed).filter((part) => part.type === 'file');
+}
+
+function partsSince({ task, known }: Conversed) {
+  return task.artifacts
+    .filter(({ artifactId }) => !known.has(artifactId))
+    .flatMap((artifact) => artifact.parts);
 }

@@ -1,15 +1,6 @@
-import {
-  citationsMediaType,
-  type ExecutionEvent,
-  type ExecutionRequest,
-  type Executor,
-  type RecoveredTurn,
-  type Task,
-  type Usage,
-} from '@trunkline/a2a';
+import type { ExecutionEvent, ExecutionRequest, Executor, RecoveredTurn, Task, Usage } from '@trunkline/a2a';
 import { type Principal, withOrigins } from '@trunkline/identity';
 import {
-  type Citation,
   type Content,
   compactionNote,
   type EndEvent,
@@ -21,6 +12,7 @@ import { isTimezone } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
 import type { CompletedTurn } from '../chats/chat-titles.ts';
+import { type CitationContent, sourcesArtifact } from '../content/a2a-content.ts';
 import { type AgentContent, ContentRefusal } from '../content/agent-content.ts';
 import { contentsOfTasks } from '../content/referenced-tasks.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
@@ -194,11 +186,11 @@ export class TurnExecutor implements Executor {
     counter: UsageCounter,
   ): AsyncGenerator<ExecutionEvent, EndEvent | undefined> {
     let end: EndEvent | undefined;
-    const citations: Citation[] = [];
+    const cited: CitationContent[] = [];
     for await (const event of events) {
       if (event.type === 'end') end = event;
-      if (event.type === 'citation') citations.push(event.citation);
-      if (['end', 'pause', 'error'].includes(event.type)) yield* cited(citations);
+      if (event.type === 'citation') cited.push(event);
+      if (['end', 'pause', 'error'].includes(event.type)) yield* sourcesArtifact(cited);
       yield* translate(event, counter);
       for (const file of filesOf(event)) yield await this.#options.content.artifact(file);
     }
@@ -213,22 +205,8 @@ async function* endedWith(outcome: TurnOutcome): AsyncGenerator<RunnerEvent, voi
   yield { ...outcome, spending };
 }
 
-/** The pages that the answer is drawn from, each once. */
-function cited(citations: readonly Citation[]): ExecutionEvent[] {
-  if (citations.length === 0) return [];
-  const pages = new Map(citations.map(({ url, title }) => [url, { url, ...(title && { title }) }]));
-  const data = { citations: [...pages.values()] };
-  return [
-    {
-      type: 'artifact',
-      name: 'Sources',
-      parts: [{ type: 'data', data, metadata: { mimeType: citationsMediaType } }],
-    },
-  ];
-}
-
 function filesOf(event: RunnerEvent): readonly StoredFile[] {
-  if (event.type === 'file') return [event.file];
+  if ('file' in event) return [event.file];
   return (event.type === 'tool-end' && event.files) || [];
 }
 
@@ -304,18 +282,24 @@ function question({
   };
 }
 
-/** A turn that met a limit, or whose model had nothing to say, has not done its task. */
+/** A turn that met a limit, or whose model gave neither words nor a file, has not done its task. */
 function conclude({ finishReason, text, messages }: EndEvent): ExecutionEvent {
   if (finishReason === 'budget' || finishReason === 'steps') {
     return { type: 'failed', message: lastWords(messages) };
   }
-  if (text.trim() === '') {
+  if (text.trim() === '' && !hasFile(messages)) {
     return { type: 'failed', message: 'The model answered with nothing. Ask again, or in other words.' };
   }
   if (finishReason === 'length') {
     return { type: 'completed', message: 'The answer ends where the model met its length limit.' };
   }
   return { type: 'completed' };
+}
+
+/** Whether the model's last answer holds a picture or another file. */
+function hasFile(messages: EndEvent['messages']): boolean {
+  const content = messages.at(-1)?.content;
+  return Array.isArray(content) && content.some(({ type }) => type === 'file');
 }
 
 function lastWords(messages: EndEvent['messages']): string {

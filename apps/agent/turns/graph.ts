@@ -3,6 +3,7 @@ import {
   defineTool,
   type ModelGateway,
   type RunningTool,
+  silenceLimitMs,
   type TokenCounts,
   type Tool,
 } from '@trunkline/llm';
@@ -32,7 +33,7 @@ export interface Graph {
   /** The tools that need an approval. */
   approvals: Approvals;
   subagents: readonly Subagent[];
-  limits: TurnLimits;
+  limits(model: Model): TurnLimits;
   /** Decides about tool calls; asks nobody. */
   policy: TurnPolicy;
   /** Undefined where conversations are not compacted. */
@@ -65,7 +66,7 @@ export function compileGraph(deps: GraphDeps): Graph {
     humanTools: humanTools.filter(isEnabled),
     approvals,
     subagents: config.subagents,
-    limits: limitsOf(config.budget),
+    limits: (model) => limitsOf(config.budget, model),
     policy,
     compaction: () => compactionOf(config.compaction, gateway),
     cost: (model, tokens) => costOf(gateway.price(model), tokens),
@@ -78,11 +79,20 @@ function roleModel(gateway: ModelGateway, name: string): Model | undefined {
   return name === 'judge' ? gateway.judgeModel() : undefined;
 }
 
-function limitsOf(budget: AgentConfig['budget']): TurnLimits {
+/** A turn whose model has said nothing for this long is cut, unless the model may take longer to begin. */
+const usualTurnMs = 900_000;
+
+/** How long a turn waits for a silent model: as configured, else as its profile says. */
+function turnTimeoutMs({ turn_timeout_s }: AgentConfig['budget'], model: Model): number {
+  if (turn_timeout_s !== undefined) return turn_timeout_s * 1000;
+  return Math.max(usualTurnMs, silenceLimitMs(model, undefined));
+}
+
+function limitsOf(budget: AgentConfig['budget'], model: Model): TurnLimits {
   return {
     steps: budget.steps,
     toolTimeoutMs: budget.tool_timeout_s * 1000,
-    turnTimeoutMs: budget.turn_timeout_s * 1000,
+    turnTimeoutMs: turnTimeoutMs(budget, model),
     ...(budget.tokens !== undefined && { tokens: budget.tokens }),
     ...(budget.cost_usd !== undefined && { costUsd: budget.cost_usd }),
   };

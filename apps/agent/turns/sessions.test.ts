@@ -236,6 +236,14 @@ describe('sessions, skills and helpers', () => {
     }
     expect(said()).toContain('[1] digger\\na hole');
     expect(said()).toContain('there is no helper named \\"nobody\\"');
+    const write = { name: 'write_artifact', arguments: { name: 'hole.md', content: '# A hole' } };
+    const order = { name: 'task', arguments: { agent: 'digger', prompt: 'draw it' } };
+    model.enqueue({ toolCalls: [order] }, { toolCalls: [write] }, 'drawn', 'Here it is.');
+    const drawn = await running.send('Draw it.');
+    expect(drawn.artifacts?.flatMap(({ parts }) => parts)).toContainEqual(
+      expect.objectContaining({ file: expect.objectContaining({ name: 'hole.md' }) }),
+    );
+    expect(said()).toContain('drawn\\n(The person was given hole.md.)');
   });
 
   it('remembers earlier sessions as summaries, in files too [A045]', async () => {

@@ -1,6 +1,14 @@
 import { defineTool, ModelError, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
-import { runTurn, type StepLog, type TurnEvent, type TurnLimits, type Usage } from '@trunkline/loop';
-import { ConcurrencyLimiter } from '@trunkline/std';
+import {
+  runTurn,
+  type StepLog,
+  type StoredFile,
+  type TurnEvent,
+  type TurnFiles,
+  type TurnLimits,
+  type Usage,
+} from '@trunkline/loop';
+import { ConcurrencyLimiter, errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { type Graph, type Subagent, subagentInstructions, withoutQuestions } from './graph.ts';
 
@@ -11,6 +19,8 @@ export interface SubagentDeps {
   onEvent(event: TurnEvent): void;
   /** Of the turn; its helpers go on after a crash as it does. */
   steps?: StepLog | undefined;
+  /** Of the turn; what its helpers make belongs to it. */
+  files?: TurnFiles | undefined;
 }
 
 const maxTasks = 16;
@@ -24,7 +34,8 @@ const orders = z.object({ tasks: z.array(order).min(1).max(maxTasks) });
 /** The tools with which the lead agent hands work to its helpers; none when it has no helpers. */
 export function subagentTools(deps: SubagentDeps): RunningTool[] {
   if (deps.graph.subagents.length === 0) return [];
-  const timeoutMs = deps.graph.limits.turnTimeoutMs;
+  const { subagents, limits, model } = deps.graph;
+  const timeoutMs = Math.max(...subagents.map((helper) => limits(model(helper.model)).turnTimeoutMs));
   const task = defineTool({
     name: 'task',
     effects: ['reads'],
@@ -68,17 +79,19 @@ export async function runSubagent(
   deps: SubagentDeps,
 ): Promise<string> {
   const { graph, steps: log } = deps;
-  const { sessionId, signal, principal, scope, timezone, addOrigins, idempotencyKey: turn } = context;
+  const { sessionId, signal, principal, scope, timezone, idempotencyKey: turn } = context;
   const { onActivity } = context;
   const subagent = graph.subagents.find((candidate) => candidate.name === name);
   if (subagent === undefined) return `Error: there is no helper named "${name}". ${available(graph)}`;
   try {
+    const model = graph.model(subagent.model);
+    const { turnTimeoutMs } = graph.limits(model);
     return await finish(
       runTurn({
-        model: graph.model(subagent.model),
+        model,
         instructions: subagentInstructions(subagent),
         tools: toolsFor(subagent, graph.tools),
-        limits: { ...deps.spending.limits, steps: subagent.steps },
+        limits: { ...deps.spending.limits, steps: subagent.steps, turnTimeoutMs },
         sessionId: `${sessionId}/${name}`,
         principal,
         scope,
@@ -87,11 +100,12 @@ export async function runSubagent(
         signal,
         onActivity,
         cost: graph.cost,
+        files: deps.files,
         steps: log && turn !== undefined ? { log, turn, resumes: true } : undefined,
         messages: [{ role: 'user', content: prompt }],
       }),
       deps,
-      addOrigins,
+      context,
     );
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -102,18 +116,43 @@ export async function runSubagent(
 async function finish(
   events: AsyncIterable<TurnEvent>,
   deps: SubagentDeps,
-  addOrigins: ToolContext['addOrigins'],
+  { addOrigins, attach }: Pick<ToolContext, 'addOrigins' | 'attach'>,
 ): Promise<string> {
   let result = 'Error: the helper ended without a result.';
+  const made: StoredFile[] = [];
   for await (const event of events) {
     deps.onEvent(event);
+    if ('file' in event) made.push(event.file);
+    if (event.type === 'tool-end') made.push(...(event.files ?? []));
     if (event.type !== 'end' && event.type !== 'error') continue;
     deps.spending.addHelper(event.usage);
     addOrigins?.(event.origins ?? []);
-    result =
-      event.type === 'error' ? `Error: ${event.message}` : event.text || 'Error: the helper said nothing.';
+    const nothing = made.length === 0 ? 'Error: the helper said nothing.' : '';
+    result = event.type === 'error' ? `Error: ${event.message}` : event.text || nothing;
   }
-  return result;
+  const given = await handOver(made, deps, attach);
+  return [result, ...given].filter((words) => words !== '').join('\n');
+}
+
+/** Gives the files of a helper to whoever asked the lead agent; in words, what became of each. */
+async function handOver(
+  made: readonly StoredFile[],
+  { files }: SubagentDeps,
+  attach: ToolContext['attach'],
+): Promise<string[]> {
+  const notes: string[] = [];
+  for (const { id, name, mediaType } of new Map(made.map((file) => [file.id, file])).values()) {
+    const bytes = await files?.read(id);
+    try {
+      if (bytes === undefined || attach === undefined) throw new Error('nobody takes it, or it is gone');
+      await attach({ name, mediaType, bytes });
+      notes.push(`(The person was given ${name}.)`);
+    } catch (error) {
+      // Such as a full quota: what the helper said stays.
+      notes.push(`(${name} could not be handed on: ${errorMessage(error)}. Say so.)`);
+    }
+  }
+  return notes;
 }
 
 function toolsFor(subagent: Subagent, tools: readonly Tool[]): Tool[] {

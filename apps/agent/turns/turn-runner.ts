@@ -17,7 +17,8 @@ import {
 } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import type { KeyedQueue } from '@trunkline/std';
-import { notApproved, readScope, readVerdict } from '@trunkline/tools';
+import { readVerdict } from '@trunkline/std';
+import { notApproved, readScope } from '@trunkline/tools';
 import { allowAlways, consentOf, runAnswered } from '../approvals/answered-call.ts';
 import {
   type Approvals,
@@ -169,10 +170,10 @@ export class TurnRunner {
   async #prepare(request: TurnRequest): Promise<Omit<Prepared, 'session' | 'owner'>> {
     const graph = await this.#options.graph();
     const skill = await this.#skill(request.skill);
-    const spending = new Spending(graph.limits);
+    const model = this.#model(graph, request);
+    const spending = new Spending(graph.limits(model));
     const compaction = graph.compaction();
     const scope = this.#options.owners.memory(request);
-    const model = this.#model(graph, request);
     const window = await contextWindowOf(model, request.signal);
     const options = {
       model,
@@ -219,7 +220,8 @@ export class TurnRunner {
 
   #tools(graph: Graph, spending: Spending, request: TurnRequest): Tool[] {
     const onEvent = (event: TurnEvent) => this.#observe(event, request);
-    const helpers = subagentTools({ graph, spending, onEvent, steps: request.steps?.log });
+    const files = this.#options.files(request);
+    const helpers = subagentTools({ graph, spending, onEvent, steps: request.steps?.log, files });
     return [...graph.tools, ...graph.humanTools, ...helpers];
   }
 

@@ -56,6 +56,8 @@ export interface ChatTurn {
   events: AsyncIterable<TurnEvent>;
   sources: TurnSources;
   charts?: TurnCharts | undefined;
+  /** What the user wrote. */
+  questions: readonly string[];
   /** True once the turn has made all the tool-call steps it may. */
   isOver(): boolean;
 }
@@ -106,7 +108,8 @@ export function startTurn(
     waiting === undefined
       ? runTurn({ ...options, messages })
       : resumeTurn({ ...options, checkpoint: waiting, answer: messages.at(-1)?.content ?? '' });
-  return { events, sources, charts, isOver: limited.isOver };
+  const questions = messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
+  return { events, sources, charts, questions, isOver: limited.isOver };
 }
 
 /** The answer to a conversation as lines of the chat stream. */
@@ -138,7 +141,7 @@ export async function* answerChat(
 
 /** Checks the answer of a turn; undefined where it states nothing that could be checked. An answer outlives a failing check. */
 export async function checkTurn(
-  { sources, charts }: Pick<ChatTurn, 'sources' | 'charts'>,
+  { sources, charts, questions }: Pick<ChatTurn, 'sources' | 'charts' | 'questions'>,
   text: string,
   deps: AnswerCheckDeps & Pick<ChatDeps, 'logger'>,
   asked: { signal: AbortSignal; principal: Principal },
@@ -154,7 +157,7 @@ export async function checkTurn(
   try {
     const drawn = charts?.all() ?? [];
     const ask = { ...asked, onSpent: () => undefined };
-    const checked = await checkAnswer(answer, drawn, sources.stored(), deps, ask);
+    const checked = await checkAnswer(answer, drawn, sources.stored(), deps, ask, questions);
     const claims = [checked, ...(checked.figures ?? [])].flatMap((each) => each.claims);
     return claims.length > 0 ? { ...checked, text: checked.text + notice } : undefined;
   } catch (error) {

@@ -27,6 +27,7 @@ export async function checkAnswer(
   results: readonly NumberedResult[],
   deps: AnswerCheckDeps,
   asked: Parameters<typeof answerJudge>[1],
+  questions: readonly string[],
 ): Promise<CheckedAnswer> {
   const drafts = [answer, ...charts.map(figuresOf)];
   const sources = results.map(({ number, title, url, snippet, documentId }) => {
@@ -48,8 +49,9 @@ export async function checkAnswer(
     model: answerJudge({ ...deps, settings: { ...deps.settings, checksTimeoutMs } }, asked),
   };
   const candidates = texts.map(({ number }) => number);
+  const topics = [...questions, ...texts.map(({ title }) => title)];
   const checked = await new CitationChecker(texts, judges).checkDrafts(
-    drafts.map((draft) => ({ draft, candidates })),
+    drafts.map((draft) => ({ draft, candidates, topics })),
   );
   const byNumber = new Map(sources.map((source) => [source.number, source]));
   const numbers = new Map(sources.map(({ number }) => [number, number]));

@@ -1,3 +1,5 @@
+import { lazy } from '@trunkline/std';
+import { mayBeEnglish } from '../text/language.ts';
 import { sentenceSpans } from '../text/sentences.ts';
 import { isStopWord } from '../text/words.ts';
 
@@ -24,8 +26,8 @@ const VERBS =
 /** Forms that only an imperative has: "Rufen Sie", "Visitez", "Позвоните", "…してください", "…하세요". */
 const FORMS =
   /^(?:\p{Lu}\p{Ll}+(?:en|ern|eln) Sie(?:\s|$)|\p{Lu}\p{Ll}+ez(?:[\s-]|$)|N['’e ]\s?\p{Ll}*ez\s|\p{Lu}\p{Ll}+(?:йте|ите|ьте)(?:\s|,|$)|Не \p{Ll}+(?:йте|ите|ьте)(?:\s|$))|(?:ください|下さい|なさい|せよ|しろ|하세요|하십시오|주세요|십시오)[。.!！]?$/u;
-/** A verb right before an article or pronoun: "Empty the cache", but not "During the war". */
-const BARE = /^(\p{Lu}\p{Ll}+) (?:the|a|an|your|this|that|these|all|any|it|us|them|me)\b/u;
+/** In English a verb right before an article or pronoun: "Empty the cache", but not "During the war" or "Interesse an Wind". */
+const BARE = /^(\p{Lu}\p{Ll}+) (?:the|a|an(?= [aeiouhAEIOUH])|your|this|that|these|all|any|it|us|them|me)\b/u;
 const NO_VERB =
   /(?:s|ed|ing|ly|ion|ment|ness)$|^(?:despite|during|half|twice|quite|unlike|beside|given|what|rather|even|almost|nearly|double)$/i;
 
@@ -57,7 +59,7 @@ export function callOf(sentence: string): Call | undefined {
 function isImperative(start: string): boolean {
   if (VERBS.test(start) || FORMS.test(start)) return true;
   const [, verb] = BARE.exec(start) ?? [];
-  return verb !== undefined && !isStopWord(verb.toLowerCase()) && !NO_VERB.test(verb);
+  return verb !== undefined && !isStopWord(verb.toLowerCase()) && !NO_VERB.test(verb) && mayBeEnglish(start);
 }
 
 function hasAddress(text: string): boolean {
@@ -85,13 +87,14 @@ export function blankBaits(text: string): { text: string; baits: string[] } {
   return { text: blank, baits };
 }
 
-/** A passage as a writer gets it: sentences that want something of their reader are marked. */
+/** A passage as a writer gets it: sentences that want something of their reader are marked, rows of tables are lines. */
 export function markCalls(text: string): string {
   return sentenceSpans(text)
     .map((span) =>
       callOf(span.text) === 'bait' ? `⟦addressed to readers, no evidence: ${span.text}⟧` : span.text,
     )
-    .join(' ');
+    .reduce((all, each) => `${all}${each.startsWith('|') || all.endsWith('|') ? '\n' : ' '}${each}`, '')
+    .trim();
 }
 
 /** Words that are shown as they are, such as a key finding: without calls, addresses, and what baits of the passages dictate. */
@@ -118,13 +121,13 @@ export function restsOn(statement: string, baits: readonly string[], rest: strin
   });
 }
 
-const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
+const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'word' }));
 
 function meaningfulWords(text: string): Set<string> {
-  const words = [...segmenter.segment(text.toLowerCase())].filter(({ isWordLike }) => isWordLike);
+  const words = [...segmenter().segment(text.toLowerCase())].filter(({ isWordLike }) => isWordLike);
   return new Set(words.map(({ segment }) => segment).filter((word) => !isStopWord(word)));
 }
 
 export function countWords(text: string): number {
-  return [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike).length;
+  return [...segmenter().segment(text)].filter(({ isWordLike }) => isWordLike).length;
 }

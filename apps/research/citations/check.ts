@@ -5,6 +5,7 @@ import { type CloseReading, type NameKnowledge, readClosely } from './close-read
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
 import { denies, readingsOf, type Statement, statementOf, type Token, withoutNegation } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
+import { readCell } from './tables.ts';
 
 /** Sentences that count as one passage at most. */
 const WIDEST = 3;
@@ -20,6 +21,14 @@ const FIGURE = 1.2;
  */
 export function checkClaim(claimText: string, document: CheckedDocument): Verdict {
   const claim = statementOf(plainClaim(claimText));
+  const cell = readCell(plainClaim(claimText), document);
+  if (cell !== undefined)
+    return certainly(
+      cell.reading === 'same',
+      cell.reading === 'same' ? '' : DIFFERENCES.figure,
+      cell.span,
+      1,
+    );
   const quoted = document.sentences.find(({ statement }) => isQuote(claim, statement));
   if (quoted !== undefined) return certainly(true, '', quoted.span, 1);
   const { passage, score } = nearestPassage(claim, document);
@@ -207,6 +216,8 @@ export interface Verdict {
   score: number;
   /** Why not; empty when supported. */
   reason: string;
+  /** The model says that the claim states nothing. */
+  isTopic?: boolean;
   /** The stretch of the document that bears the claim out best. */
   passage: Span | undefined;
 }

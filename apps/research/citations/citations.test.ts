@@ -104,8 +104,70 @@ describe('the citation checker without a model', () => {
     ],
     ['The new line may shorten the journey.', 'The new line shortens the journey.'],
     ['The town sold the old mill in spring.', 'The town bought the old mill in spring.'],
+    ['The town council has yet to approve the new mill.', 'The town council has approved the new mill.'],
   ])('is sure that "%s" does not say "%s"', (page, claim) => {
     expect(checkClaim(claim, prepareDocument('', page))).toMatchObject({ supported: false, certain: true });
+  });
+
+  it.each([
+    ['English', 'Barrages destroy estuaries', 'Barrages of estuaries', 'A barrage changes an estuary [1].'],
+    [
+      'German',
+      'Staudämme zerstören Flussmündungen',
+      'Staudämme an Flussmündungen',
+      'Ein Staudamm verändert die Flussmündung [1].',
+    ],
+    ['Russian', 'Плотины разрушают устья рек', 'Плотины в устьях рек', 'Плотина меняет устье реки [1].'],
+    ['Chinese', '大坝摧毁河口', '大坝与河口', '大坝改变河口的生态 [1]。'],
+    ['Thai', 'เขื่อนทำลายปากแม่น้ำ', 'เขื่อนและปากแม่น้ำ', 'เขื่อนและปากแม่น้ำเปลี่ยนไป [1]'],
+  ])('takes a heading of a section for a statement if it says more: %s', async (_, says, names, text) => {
+    const checker = new CitationChecker([{ number: 1, title: '', text: 'Words.' }]);
+    const headings = async (heading: string) => {
+      const draft = { draft: `### ${heading}\n${text}`, candidates: [1], topics: ['Tides'] };
+      const [[line] = []] = await checker.checkDrafts([draft]);
+      return line?.sentences.map(({ kind, isClaim }) => [kind, isClaim]);
+    };
+    expect(await headings(says)).toEqual([['heading', true]]);
+    expect(await headings(names)).toEqual([['heading', false]]);
+  });
+
+  it.each([
+    ['Table 2: Costs in 1912', 'Costs in 1912'],
+    ['图1：1912年的费用', '1912年的费用'],
+    ['表 2: 1912年的费用', '1912年的费用'],
+    ['表1.5倍的费用在1912年', '表1.5倍的费用在1912年'],
+  ])('checks a caption without its number: %s', async (draft, statement) => {
+    const checker = new CitationChecker([{ number: 1, title: '', text: 'Words.' }]);
+    const [[line] = []] = await checker.checkDrafts([{ draft, candidates: [1] }]);
+    expect(line?.sentences).toMatchObject([{ statement, isClaim: true }]);
+  });
+
+  it('believes a model that a heading names a topic, but not that a sentence does', async () => {
+    const model = async (questions: readonly unknown[]) =>
+      questions.map(() => ({ finding: 'absent' as const, words: '', isTopic: true }));
+    const checker = new CitationChecker([{ number: 1, title: '', text: 'Mills ground grain.' }], { model });
+    const draft = '### Effects on wildlife\nMills ground corn and salt [1].';
+    const [lines = []] = await checker.checkDrafts([{ draft, candidates: [1], topics: [] }]);
+    expect(lines.flatMap(({ sentences }) => sentences.map(({ isClaim }) => isClaim))).toEqual([false, true]);
+  });
+
+  it.each([
+    'Interesse an Wasserkraft wächst',
+    'Eiffel a construit le viaduc de Garabit',
+    'Verona a differenza di Roma non ha il mare',
+  ])('does not take words of another language for an English order: %s', async (heading) => {
+    const checker = new CitationChecker([{ number: 1, title: '', text: 'Words.' }]);
+    const check = async (words: string) => {
+      const [[line] = []] = await checker.checkDrafts([{ draft: `### ${words}`, candidates: [1] }]);
+      return line?.sentences[0]?.change;
+    };
+    expect(await check(heading)).toBeUndefined();
+    expect(await check('Empty an old cache of the browser')).toBe('withheld');
+  });
+
+  it('does not take what is to be for what is', () => {
+    const page = prepareDocument('', 'The new harbour bridge is to open for cars in spring.');
+    expect(checkClaim('The new harbour bridge is open for cars.', page).certain).toBe(false);
   });
 
   it('is not sure that a figure is absent from a page that is not stored whole', () => {

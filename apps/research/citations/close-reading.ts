@@ -80,7 +80,7 @@ function align(
     const gap = gapBefore(token, theirs, place, at === 0);
     if (gap !== undefined) {
       const skipped = theirs.slice(place, place + gap);
-      if (skipped.some(isNegator)) differences.push('denied');
+      if (skipped.some(isNegator) || isYetTo(skipped)) differences.push('denied');
       if (skipped.some(isHedge)) differences.push('hedged');
       place += gap + 1;
       continue;
@@ -115,9 +115,10 @@ function gapBefore(
 
 const PLACES = words('in at near on off');
 
-/** Anything but what joins, counts or names; a place or a year behind "in" only tells more. */
+/** Anything but what joins, counts or names; a place or a year behind "in" only tells more, and "is to open" is not "is open". */
 function mayBeLeftOut(token: Token, before: Token | undefined): boolean {
   if (isNegator(token) || isHedge(token)) return true;
+  if (token.lower === 'to' && isHelper(before?.lower)) return false;
   if ((token.capital || /^\d{4}$/.test(token.text)) && PLACES.has(before?.lower ?? '')) return true;
   return token.kind !== 'number' && !token.capital && !BARRIERS.has(token.lower) && token.text !== '%';
 }
@@ -169,6 +170,11 @@ function isHelper(lower: string | undefined): boolean {
 
 function isNegator({ lower }: Token): boolean {
   return NEGATORS.has(lower) || lower.endsWith("n't");
+}
+
+/** "Has yet to approve it": it was not done. */
+function isYetTo(tokens: readonly Token[]): boolean {
+  return tokens.some(({ lower }, at) => lower === 'yet' && tokens[at + 1]?.lower === 'to');
 }
 
 function isHedge({ lower }: Token): boolean {

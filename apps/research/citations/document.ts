@@ -13,7 +13,8 @@ const LOOSE =
 
 const NEAR_YEARS = 12;
 
-const ROUNDED = 0.006;
+/** The share of a figure that rounding takes or adds at most. */
+export const ROUNDED = 0.006;
 
 const SCALES = [
   1, 10, 100, 1000, 1e4, 1e6, 1e8, 1e9, 1e12, 0.1, 0.01, 0.001, 60, 3600, 24, 7, 12, 365, 0.3048, 3.2808,
@@ -66,11 +67,13 @@ function weightsOf(statements: readonly Statement[]): CheckedDocument['weight'] 
 }
 
 /** The claim without citation marks and Markdown. */
-export function plainClaim(text: string): string {
+export function plainClaim(text: string, kind: 'line' | 'cell' = 'line'): string {
+  // "- 28" and "> 10" are no lists in a cell of a table.
+  const isLine = kind === 'line';
   return text
     .replace(/\[\d{1,3}\??\]|\[\?\]/g, '')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/^\s*(?:[-*•>]|#{1,6}|\d+[.)])\s+/, '')
+    .replace(isLine ? /^\s*(?:[-*•>]|#{1,6}|\d+[.)])\s+/ : '', '')
     .replace(/\*\*|__|`/g, '')
     .trim();
 }

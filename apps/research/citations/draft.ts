@@ -1,4 +1,5 @@
 import { sentenceSpans } from '../text/sentences.ts';
+import { isStopWord, isUnspaced, tokenize } from '../text/words.ts';
 import { countWords, withoutAddresses } from './calls.ts';
 import { plainClaim } from './document.ts';
 import { normaliseCitations } from './forms.ts';
@@ -14,6 +15,8 @@ export interface DraftStatement {
   numbers: readonly number[];
   /** Says something that needs a source. */
   isClaim: boolean;
+  /** It says something new, but by its form it may only name a topic, which a model can tell. */
+  mayBeTopic?: boolean;
 }
 
 /** A heading, a list item, a row of a table, or a paragraph of sentences. */
@@ -25,9 +28,13 @@ export interface DraftLine<Part = DraftStatement> {
   suffix: string;
 }
 
-/** Takes a draft apart into lines and statements; every form of citation is read, and addresses are left out. */
-export function readDraft(draft: string): DraftLine[] {
+/**
+ * Takes a draft apart into lines and statements; every form of citation is read, and addresses are left out. A heading is a
+ * statement if it has words that neither `topics`, what the draft is about, nor the other lines have.
+ */
+export function readDraft(draft: string, topics: readonly string[] = []): DraftLine[] {
   const lines = withoutAddresses(normaliseCitations(draft)).split('\n');
+  const known = [...topics, ...lines.filter((line) => !/^\s*#/.test(line))].join('\n').toLowerCase();
   const read: DraftLine[] = [];
   let isCode = false;
   let intro = '';
@@ -45,7 +52,7 @@ export function readDraft(draft: string): DraftLine[] {
       at += rows.length - 1;
       continue;
     }
-    read.push(readLine(line, intro));
+    read.push(readLine(line, intro, known));
     const isItem = /^\s*(?:[-*•]|\d+[.)])\s/.test(line);
     if (!isItem && line.trim() !== '') intro = /[:：]\s*(?:\[\d+\]\s*)*$/.test(line) ? line : '';
   }
@@ -64,33 +71,56 @@ function verbatim(text: string): DraftLine {
 /** Items of fewer words say nothing without the line that introduces them. */
 const WHOLE_ITEM = 6;
 
-function readLine(line: string, intro: string): DraftLine {
+function readLine(line: string, intro: string, known: string): DraftLine {
   const [, prefix = '', body = ''] = /^(\s*(?:[-*•](?!\*)|\d+[.)]|#{1,6}|>)?\s*)(.*)$/.exec(line) ?? [];
   const kind = prefix.includes('#') ? ('heading' as const) : ('sentence' as const);
   const isItem = /[-*•\d]/.test(prefix);
   const sentences = citedSentences(body).map(({ text, numbers }) => {
     const plain = plainClaim(captionOf(text));
-    const isPart = isItem && intro !== '' && countWords(plain) < WHOLE_ITEM;
+    const words = countWords(plain);
+    const isPart = isItem && intro !== '' && words < WHOLE_ITEM;
     const statement = isPart ? `${withoutMarks(plainClaim(intro))} ${plain}` : presupposition(plain);
-    return { text, statement, kind, numbers, isClaim: isClaim(plain, kind, numbers.length > 0) };
+    const isStated = isClaim(plain, kind, numbers.length > 0);
+    // A short line does not stand among the others.
+    const rest = () => (kind === 'heading' ? known : known.replace(line.toLowerCase(), ''));
+    const mayBeTopic =
+      !isStated &&
+      !QUESTION.test(plain) &&
+      ((isPart && words > 0 && countWords(intro) >= LEAST_WORDS) ||
+        (kind === 'sentence' && words > 1 && SHORT.test(plain)) ||
+        (words >= LEAST_SENTENCE && saysMore(plain, rest())));
+    return {
+      text,
+      statement,
+      kind,
+      numbers,
+      isClaim: isStated || mayBeTopic,
+      ...(mayBeTopic && { mayBeTopic }),
+    };
   });
   return { prefix, sentences, between: ' ', suffix: '' };
 }
 
-/** "Table 2: Capacity in 2011" says what stands behind its number. */
+/** "Table 2: Capacity in 2011" and "表2：…" say what stands behind their number. */
 function captionOf(text: string): string {
-  return text.replace(/^[*_]*\p{L}{2,12}\.?\s\d{1,2}[a-z]?\s?[:.–—][*_]*\s+(?=\S)/u, '');
+  return text.replace(
+    /^[*_]*(?:\p{L}{2,12}\.?\s|\p{Script=Han}{1,2}\s?)\p{Nd}{1,2}[a-z]?\s?(?:[:.–—][*_]*\s+|：[*_]*\s*)(?=\S)/u,
+    '',
+  );
 }
 
 const LEAST_WORDS = 4;
 /** Of what ends like a sentence. */
 const LEAST_SENTENCE = 3;
 const FIGURE = /\p{N}/u;
+const QUESTION = /[?？؟]["”’)]*$/;
+/** "Sihwa closed." and "Capital – Oslo". */
+const SHORT = /[.。]["”’)]*$|^[^–—]{2,60}\s[–—]\s*\S/u;
 
 /** What cites something is a claim whatever its length; a question is one only if it takes something for granted. */
 function isClaim(plain: string, kind: DraftStatement['kind'], isCited: boolean): boolean {
   const words = countWords(plain);
-  if (/[?？؟]["”’)]*$/.test(plain)) return isPresupposing(plain, words);
+  if (QUESTION.test(plain)) return isPresupposing(plain, words);
   if (isCited) return true;
   if (kind === 'heading')
     return (
@@ -102,7 +132,26 @@ function isClaim(plain: string, kind: DraftStatement['kind'], isCited: boolean):
 }
 
 const ENDS = /[.!。！]["”’)]*$/;
-/** Verbs that only a statement has; a heading without one, without a figure and without a full stop names a topic. */
+/** Letters of a word that may be small, such as an article; in scripts without spaces one character. */
+const SMALL = 3;
+const ENDING = 3;
+
+/** Whether a heading or a short line has a word that the rest does not have in any form; words are compared by their beginning. */
+function saysMore(plain: string, known: string): boolean {
+  const folded = withoutAccents(known);
+  return tokenize(plain).some((word) => {
+    if (isUnspaced(word)) return word.length > 1 && !known.includes(word);
+    if (word.length <= SMALL || isStopWord(word)) return false;
+    return !folded.includes(withoutAccents(word).slice(0, Math.max(SMALL + 1, word.length - ENDING)));
+  });
+}
+
+/** "Dämme" and "Damm" begin alike. */
+function withoutAccents(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '');
+}
+
+/** Verbs that only a statement has: with one of them a heading states something also where all of its words stand below it. */
 const FINITE =
   /(?<!\p{L})(?:is|are|was|were|has|have|had|will|cannot|does|did|ist|sind|war|waren|wird|wurden?|hat|haben|est|sont|était|étaient|ont|fut|fue|fueron|está|están|ha|han|è|sono|foi|são|heeft|zijn|werd|jest|są)(?!\p{L})|[是了]/iu;
 
@@ -124,12 +173,12 @@ function isPresupposing(plain: string, words: number): boolean {
 
 /** What a question takes for granted; other texts as they are. */
 function presupposition(plain: string): string {
-  if (!/[?？؟]["”’)]*$/.test(plain)) return plain;
+  if (!QUESTION.test(plain)) return plain;
   return plain
     .replace(WHY, '')
     .replace(ASKING, '')
     .replace(/^\s*(?:did|do|does|is|are|was|were|has|have|had|will|would)\s/i, ' ')
-    .replace(/[?？؟]["”’)]*$/, '.')
+    .replace(QUESTION, '.')
     .trim();
 }
 
@@ -211,7 +260,7 @@ function readTable(rows: readonly string[]): DraftLine[] {
           const own = numbersIn(cells[at] ?? '');
           const row = at === 0 ? '' : withoutMarks(plainClaim(cells[0] ?? ''));
           const column = withoutMarks(plainClaim(heads[at] ?? ''));
-          const statement = `${[row, column].filter(Boolean).join(' — ')}: ${plainClaim(text)}`;
+          const statement = `${[row, column].filter(Boolean).join(' — ')}: ${plainClaim(text, 'cell')}`;
           const isStated = /[\p{L}\p{N}]/u.test(text);
           const numbers = isStated ? [...new Set([...own, ...shared])] : own;
           return { text, statement, kind: 'cell' as const, numbers, isClaim: isStated || own.length > 0 };

@@ -102,6 +102,83 @@ describe('no judge overrules', () => {
   });
 });
 
+describe('a table of the page', () => {
+  const towers = [
+    'Both towers were built by one family.',
+    '',
+    '| Tower | Height | First lit |',
+    '| --- | --- | --- |',
+    '| Skerryvore | 48 m | 1844 |',
+    '| Bell Rock | 35 m | 1810 |',
+  ].join('\n');
+  const chinese =
+    '两座灯塔属于同一家族。\n\n| 灯塔 | 高度 |\n| --- | --- |\n| 东礁灯塔 | 48米 |\n| 西礁灯塔 | 35米 |';
+
+  it.each([
+    ['Bell Rock is 48 m high, as the family planned.', '48', towers],
+    ['The light of Bell Rock was first lit in 1844.', '1844', towers],
+    ['西礁灯塔的高度是48米。', '48', chinese],
+  ])('has the figure for another, and no judge overrules that: %s', async (claim, figure, text) => {
+    expect(await verdictOn(claim, text)).toMatchObject({
+      supported: false,
+      judge: 'rules',
+      reason: `the page has the figure "${figure}" in another row of its table`,
+    });
+  });
+
+  it.each([
+    ['Skerryvore is 48 m high, as the family planned.', towers],
+    ['The tower that was lit in 1844 is 48 m high and taller than Bell Rock.', towers],
+    ['With 48 m it is taller than Bell Rock.', towers],
+    ['Skerryvore has 48 m and Bell Rock has 35 m.', towers],
+    ['Bell Rock is 48 m high, says the guide.', `${towers}\n\nThe guide speaks of 48 m.`],
+    ['东礁灯塔的高度是48米。', chinese],
+  ])('leaves to the judge what may be meant otherwise: %s', async (claim, text) => {
+    expect(await verdictOn(claim, text)).toMatchObject({ supported: true, judge: 'model' });
+  });
+
+  it('settles the cells of a table of the report without a judge', async () => {
+    const rows = ['| Skerryvore | 48 m [1] | 1844 [1] |', '| Bell Rock | 36 m [1] | in 1810 [1] |'];
+    const draft = ['| Tower | Height | First lit |', '|---|---|---|', ...rows].join('\n');
+    const checker = new CitationChecker([{ number: 1, title: '', text: towers }]);
+    const [lines = []] = await checker.checkDrafts([{ draft, candidates: [1] }]);
+    const verdicts = lines.flatMap(({ sentences }) => sentences.flatMap(({ citations }) => citations));
+    expect(verdicts.map(({ verdict: { supported, judge } }) => [supported, judge])).toEqual([
+      [true, 'rules'],
+      [true, 'rules'],
+      [false, 'rules'],
+      [false, 'none'],
+    ]);
+  });
+
+  it.each([
+    ['28 °C', '−28 °C', false, 'none'],
+    ['-28 °C', '−28 °C', true, 'rules'],
+    ['5', '5 %', false, 'none'],
+    ['€ 40', '$ 40', false, 'none'],
+    ['10', '< 10', false, 'none'],
+    ['5', '5½', false, 'none'],
+    ['5', '.5', false, 'none'],
+    ['✗', '✓', false, 'none'],
+    ['✓', '✓', true, 'rules'],
+    ['48 m', '48.2 m', false, 'none'],
+    ['48.2 m', '**48.2** m', true, 'rules'],
+    ['48.3 m', '48.2 m', false, 'rules'],
+    ['1850', '1844', false, 'rules'],
+  ])(
+    'has signs that count, and figures that may be rounded: %j for %j',
+    async (own, cell, supported, judge) => {
+      const table = (value: string) =>
+        `| Station | Record |\n| --- | --- |\n| Norilsk | ${value} |\n| Bell Rock | 35 m |`;
+      const checker = new CitationChecker([{ number: 1, title: '', text: table(cell) }]);
+      const draft = table(`${own} [1]`);
+      const [lines = []] = await checker.checkDrafts([{ draft, candidates: [1] }]);
+      const [first] = lines.flatMap(({ sentences }) => sentences.flatMap(({ citations }) => citations));
+      expect(first?.verdict).toMatchObject({ supported, judge });
+    },
+  );
+});
+
 describe('the words that a model shows', () => {
   it.each([
     ['German', 'Hunde werden in den Kabinen befördert.', 'Hunde werden in den Kabinen nicht befördert.'],

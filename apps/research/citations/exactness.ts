@@ -1,14 +1,17 @@
 import type { Span } from '../text/sentences.ts';
 import { type CheckedDocument, missingFigure, skeletonOf } from './document.ts';
 import { denies, type Statement, type Token, withoutNegation } from './statement.ts';
+import { figureOfAnotherRow } from './tables.ts';
 
 /**
- * What no judge can overrule: a figure, date or name of the claim that the text does not have. It compares signs and not
+ * What no judge can overrule: a figure, date or name of the claim that the text does not have, or has in a table for another. It compares signs and not
  * words of one language, so it holds for any; where it cannot tell, it raises no objection.
  */
 export function objectionTo(claim: Statement, document: CheckedDocument): string | undefined {
   const figure = missingFigure(claim, document.inventory);
   if (figure !== undefined) return `what was read of the page has no figure "${figure}"`;
+  const row = figureOfAnotherRow(claim, document);
+  if (row !== undefined) return `the page has the figure "${row}" in another row of its table`;
   const name = missingName(claim, document);
   return name === undefined ? undefined : `what was read of the page does not name "${name}"`;
 }

@@ -33,6 +33,8 @@ export type CheckedLine = DraftLine<CheckedSentence>;
 interface CitedDraft {
   draft: string;
   candidates: readonly number[];
+  /** What it is about: the question, the points of the plan, the titles of pages. */
+  topics?: readonly string[];
 }
 
 /** Checks drafts against texts; each text is taken apart once. What comparing words cannot settle is put to the judges. */
@@ -48,8 +50,8 @@ export class CitationChecker {
 
   /** Every line of each draft. */
   async checkDrafts(drafts: readonly CitedDraft[]): Promise<CheckedLine[][]> {
-    const read = drafts.map(({ draft, candidates }) =>
-      readDraft(draft).map((line) => ({
+    const read = drafts.map(({ draft, candidates, topics }) =>
+      readDraft(draft, topics).map((line) => ({
         ...line,
         sentences: line.sentences.map((sentence) => ({ ...sentence, candidates })),
       })),
@@ -74,9 +76,11 @@ export class CitationChecker {
     await this.#checkCited(claims);
     // What wants something of its reader stays without a source, also where a page has the same words.
     await this.#retie(claims.filter((claim) => !isSupported(claim) && callOf(claim.text) === undefined));
+    // What a model takes for a topic is looked at too: it may have been talked into that.
     for (const sentence of open)
       if (this.#isBait(sentence)) Object.assign(sentence, { change: 'withheld', isClaim: true });
-    return open.map(({ candidates: _, ...sentence }) => sentence);
+      else if (sentence.isTopic) sentence.isClaim = false;
+    return open.map(({ candidates: _, isTopic: __, ...sentence }) => sentence);
   }
 
   /** Tells its reader to go, pay or say something, or has its words from a place of a page that does. */
@@ -115,12 +119,16 @@ export class CitationChecker {
     const found = [];
     for (const claim of claims) {
       await breathe();
-      const citation = this.#betterText(claim);
+      const citation = this.#betterText(claim, claim.mayBeTopic ? 0 : WORTH_JUDGING);
       if (citation !== undefined) found.push({ claim, statement: claim.statement, citation });
     }
     const verdicts = await this.#settle(found);
     for (const [index, { claim, citation }] of found.entries()) {
       const verdict = verdicts[index] ?? citation.verdict;
+      if (verdict.judge === 'model') {
+        claim.isTopic = claim.mayBeTopic === true && verdict.isTopic === true;
+        claim.mayBeTopic = false;
+      } else if (citation.verdict.score < WORTH_JUDGING && !citation.verdict.supported) continue;
       // A citation of the draft is replaced only by one that surely holds, and the reader is told.
       if (!verdict.supported || (claim.numbers.length > 0 && !verdict.certain)) continue;
       claim.citations = [{ ...citation, verdict }];
@@ -129,14 +137,17 @@ export class CitationChecker {
   }
 
   /** Another text that surely bears the sentence out, else the one that has most of it, for the judge. */
-  #betterText({ statement, numbers, candidates }: OpenSentence): CheckedCitation | undefined {
+  #betterText(
+    { statement, numbers, candidates }: OpenSentence,
+    worthJudging: number,
+  ): CheckedCitation | undefined {
     const others = candidates
       .filter((number) => !numbers.includes(number))
       .map((number) => ({ number, verdict: this.#check(statement, number) }));
     return (
       others.find(({ verdict }) => verdict.supported) ??
       others
-        .filter(({ verdict }) => !verdict.certain && verdict.score >= WORTH_JUDGING)
+        .filter(({ verdict }) => !verdict.certain && verdict.score >= worthJudging)
         .toSorted((left, right) => right.verdict.score - left.verdict.score)[0]
     );
   }
@@ -192,4 +203,6 @@ const WORTH_JUDGING = 0.6;
 /** A statement while it is being checked. */
 interface OpenSentence extends CheckedSentence {
   candidates: readonly number[];
+  /** By a model. */
+  isTopic?: boolean;
 }

@@ -21,6 +21,8 @@ export interface Opinion {
   finding: 'supported' | 'contradicted' | 'absent';
   /** The words of the excerpt that show it; empty where nothing does. */
   words: string;
+  /** The claim states nothing, as a heading that only names a subject; its finding is `absent`. */
+  isTopic?: boolean;
 }
 
 /** Gives an opinion on each question, in their order; undefined where it has none: the claim is not checked. */
@@ -130,12 +132,18 @@ export function isFounded({ finding, words }: Opinion, { excerpt }: Question): b
 
 function overruled(
   verdict: Verdict,
-  { finding, words }: Opinion,
+  { finding, words, isTopic }: Opinion,
   { claim, document }: Pick<Pending, 'claim' | 'document'>,
   opinion: ClaimOpinion | undefined,
 ): Verdict {
   const judged = { ...verdict, judge: 'model' as const, certain: true };
-  if (finding === 'absent') return { ...judged, supported: false, reason: 'the page does not say this' };
+  if (finding === 'absent')
+    return {
+      ...judged,
+      supported: false,
+      reason: 'the page does not say this',
+      ...(isTopic && { isTopic }),
+    };
   const passage = sentenceAround(words, document) ?? verdict.passage;
   if (finding === 'contradicted')
     return { ...judged, supported: false, reason: 'the page says otherwise', passage };

@@ -1,3 +1,4 @@
+import { lazy } from '@trunkline/std';
 import { stem } from '../text/words.ts';
 
 /** Words that may stand for each other in a fair rewording. A word may be in several groups. */
@@ -48,21 +49,23 @@ mammal animal|insect bug|feed eat diet|prey hunt|predator hunter|nest breed|lay 
 shipment ship deliver export|shipping transport|traveller passenger|fare ticket price|ticket admission entry|entry admission enter|route line service|depart leave|arrive reach|delay late|schedule timetable|cancel scrap drop axe|postpone delay put|opening launch inauguration|demolish tear raze knock|rebuild reconstruct|renovate restore refurbish|storey floor level|deck|bridge span|dome|facade|site place location
 `;
 
-const groupsByStem = new Map<string, Set<number>>();
-for (const [index, group] of GROUPS.trim().split(/[|\n]/).entries()) {
-  for (const word of group.trim().split(/\s+/)) {
-    const key = stem(word);
-    const known = groupsByStem.get(key) ?? new Set<number>();
-    groupsByStem.set(key, known.add(index));
+const groupsByStem = lazy(() => {
+  const byStem = new Map<string, Set<number>>();
+  for (const [index, group] of GROUPS.trim().split(/[|\n]/).entries()) {
+    for (const word of group.trim().split(/\s+/)) {
+      const key = stem(word);
+      byStem.set(key, (byStem.get(key) ?? new Set()).add(index));
+    }
   }
-}
+  return byStem;
+});
 
 /** Whether one stem may stand for the other. */
 export function areSynonyms(left: string, right: string): boolean {
   if (left === right) return true;
-  if (oppositeOf.get(left)?.has(right)) return false;
-  const groups = groupsByStem.get(left);
-  const others = groupsByStem.get(right);
+  if (areOpposites(left, right)) return false;
+  const groups = groupsByStem().get(left);
+  const others = groupsByStem().get(right);
   if (groups === undefined || others === undefined) return false;
   for (const group of groups) if (others.has(group)) return true;
   return false;
@@ -76,14 +79,17 @@ north south|northern southern|east west|eastern western|left right|inside outsid
 build demolish|build destroy|create destroy|add remove|attach detach|appear disappear|agree disagree|confirm deny|confirm refute|prove disprove|prevent cause|help harm|beneficial harmful|effective ineffective|maximum minimum|majority minority|summer winter|spring autumn|day night|morning evening|sunrise sunset|solar lunar|alive dead|survive die|hire dismiss|appoint dismiss|attack defend|advance retreat|absorb emit|absorb release|melt freeze|active inactive|active dormant|extinct alive|permanent temporary|complete partial|include exclude|tighten loosen|strengthen weaken|same different|similar different|better worse|good bad|best worst|profit loss|surplus deficit|winner loser|ally enemy|host guest|teacher student|native introduced|voluntary mandatory|optional mandatory|optional compulsory|compulsory voluntary|free paid|single multiple|visible invisible|acid alkaline|clockwise anticlockwise|vertical horizontal|ascend descend|lengthen shorten|encourage discourage|toxic harmless|abolish introduce|repeal introduce|lift impose|exempt subject|surface underground|shallow deep|oldest newest|oldest youngest|major minor|outward inward|forward backward|carnivore herbivore|nocturnal diurnal
 blame praise|win defeat|victory defeat|begin over|start over|lose win|twice half|double half|double halve|same opposite|closed open|shut open|ally rival|natural artificial|guilty innocent|convict acquit|condemn praise|criticise praise|love hate|remember forget|hire fire|recruit dismiss|grant refuse|grant deny|issue revoke|gain reduce|overestimate underestimate|exceed below|above below|quiet loud|quick slow|lengthen cut|extend shorten|widen narrow|broaden narrow|simple complex|easy difficult|easy hard|soft hard|thin thick|full empty|empty occupied|clean dirty|sweet bitter|sharp blunt|bright dark|light dark|near far|near distant|present absent|ancient modern|earliest latest|early late|senior junior|plaintiff defendant|tenant landlord|buyer seller|employer employee|supplier customer|lender borrower|creditor debtor|creator destroyer|attract repel|push pull|float sink|swim crawl|inhale exhale|evaporate condense|heat cool|warm chill|boil freeze|stable unstable|enable disable|activate deactivate|upload download|encrypt decrypt|compress expand|client server|internal external|inner outer|interior exterior|ascending descending|minimum maximum|cheap dear|cheap expensive|ordinary unusual|abundant scarce|plentiful scarce|fertile barren|healthy sick|acute chronic|benign malignant|boost cut|boost reduce|boost lower|raise reduce|lift lower|hike cut|surge plunge|soar plunge|climb fall|climb drop|climb slip|rise slip|grow slip|recover worsen|improve deteriorate|optimistic pessimistic|bullish bearish|profit loss|asset liability|credit debit|income expense|freeze thaw|found dissolve|establish abolish|create abolish|enact repeal|adopt reject|pass reject|approve veto|uphold overturn|confirm overturn|liberate occupy|unite divide|merge split|integrate segregate|war peace|victor loser|offensive defensive|retain lose|keep abandon|continue stop|continue cease|stay leave|remain leave|join leave|arrive depart|appear vanish|reveal hide|expose conceal|fill empty|accelerate brake|contract expand|mandatory voluntary|required optional|peaceful violent|famous unknown|upstream downstream|indoor outdoor|odd even|fresh salt|fresh salty|human machine|left remain|southward northward|shorter longer|shrink expand|cut raise|cut increase|fail pass|failure success|tall short|shut left|drain fill|save spend|save smash|save destroy|preserve destroy|lend repay|delete keep|remove keep|discard keep|weaken increase|include omit`;
 
-const oppositeOf = new Map<string, Set<string>>();
-for (const pair of OPPOSITES.split(/[|\n]/)) {
-  const [left = '', right = ''] = pair.split(' ').map(stem);
-  oppositeOf.set(left, (oppositeOf.get(left) ?? new Set()).add(right));
-  oppositeOf.set(right, (oppositeOf.get(right) ?? new Set()).add(left));
-}
+const oppositesByStem = lazy(() => {
+  const byStem = new Map<string, Set<string>>();
+  for (const pair of OPPOSITES.split(/[|\n]/)) {
+    const [left = '', right = ''] = pair.split(' ').map(stem);
+    byStem.set(left, (byStem.get(left) ?? new Set()).add(right));
+    byStem.set(right, (byStem.get(right) ?? new Set()).add(left));
+  }
+  return byStem;
+});
 
 /** Whether the stems exclude each other. */
 export function areOpposites(left: string, right: string): boolean {
-  return oppositeOf.get(left)?.has(right) ?? false;
+  return oppositesByStem().get(left)?.has(right) ?? false;
 }

@@ -68,8 +68,8 @@ async function* answerByChat(
       yield progress(searchProgress(event.input));
     } else if (event.type === 'compaction') yield* notes.add(compactionNote(event));
     else if (event.type === 'wait') {
-      // Loading takes minutes, so it is told at once.
-      if (event.code === 'loading') yield* notes.begin();
+      // What takes minutes is told at once.
+      if (['loading', 'slow'].includes(event.code)) yield* notes.begin();
       yield* notes.add(event.message);
     } else if (event.type === 'pause') {
       yield { type: 'text-delta', text: event.question };

@@ -61,13 +61,14 @@ export class Reader {
   ): Promise<DescribedDocument | undefined> {
     const given = await this.#deps.aggregator.read(result, signal);
     if (given === undefined) return undefined;
-    const { title, url, text, isWhole = true } = given;
+    const { title, url, text, mainLength, isWhole = true } = given;
     return await this.#deps.documents.add({
       owner,
       kind: 'page',
       url,
       title,
       text: text.slice(0, MOST_CHARACTERS),
+      ...(mainLength !== undefined && { mainLength }),
       isWhole: isWhole && text.length <= MOST_CHARACTERS,
       type: 'text/plain',
       bytes: Buffer.byteLength(text),

@@ -121,13 +121,13 @@ export function withOwnWords(drafts: readonly Draft[]): Draft[] {
 function unsaid({ dimension: { name, queries }, passages }: Draft, said: ReadonlySet<string>): string {
   const wanted = new Set(contentStems([name, ...queries].join(' ')));
   const found = passages.flatMap(({ number, text }) =>
-    sentenceSpans(text).map(({ text: sentence }) => {
+    quotable(text).map((sentence) => {
       const hits = contentStems(sentence).filter((stem) => wanted.has(stem)).length;
       return { sentence, cited: `${sentence} [${number}]`, hits };
     }),
   );
   return found
-    .filter(({ sentence, hits }) => hits > 0 && callOf(sentence) === undefined && !said.has(plain(sentence)))
+    .filter(({ sentence, hits }) => hits > 0 && !said.has(plain(sentence)))
     .toSorted((left, right) => right.hits - left.hits)
     .slice(0, OWN_SENTENCES)
     .map(({ cited }) => cited)
@@ -202,7 +202,10 @@ export async function writeFrom(
 ): Promise<string> {
   const border = createBorder();
   const material = passages.map(
-    ({ number, text }) => `[${number}] ${markCalls(text).replace(/\s+/g, ' ').replaceAll(border, '')}`,
+    ({ number, text }) =>
+      `[${number}] ${markCalls(text)
+        .replace(/[^\S\n]+/g, ' ')
+        .replaceAll(border, '')}`,
   );
   const order = `Answer the question using the numbered passages below. The question is "${question.replace(/["\n:]/g, ' ')}"${about}`;
   // The fence opens in the first paragraph, which is never cut, and nothing follows its end.
@@ -211,14 +214,38 @@ export async function writeFrom(
   return normaliseCitations((await model.text({ ...ask, instructions, prompt })).trim());
 }
 
-/** The first sentences of the best passages, each with the source that it stands in. */
+/** The first sentence of each of the best passages, with the source that it stands in; a table where there is no sentence. */
 export function extract(passages: readonly NumberedPassage[]): string {
-  return passages
-    .toSorted((left, right) => right.score - left.score)
-    .slice(0, SENTENCES)
-    .flatMap(({ number, text }) => {
-      const first = sentenceSpans(text).find((span) => callOf(span.text) === undefined)?.text;
-      return first === undefined ? [] : [`${first} [${number}]`];
-    })
-    .join(' ');
+  const best = passages.toSorted((left, right) => right.score - left.score).slice(0, SENTENCES);
+  const sentences = best.flatMap(({ number, text }) =>
+    quotable(text)
+      .slice(0, 1)
+      .map((sentence) => `${sentence} [${number}]`),
+  );
+  const tables = best.filter(({ text }) => quotable(text).length === 0).map(citedTable);
+  return [sentences.join(' '), ...tables].filter(Boolean).join('\n\n');
+}
+
+/** The sentences of a passage that may be repeated: none that wants something of its reader, and no row of a table. */
+function quotable(text: string): string[] {
+  return sentenceSpans(text)
+    .map((span) => span.text.replace(/^- /, ''))
+    .filter((sentence) => !sentence.startsWith('|') && callOf(sentence) === undefined);
+}
+
+/** The table of a passage, each of whose cells cites its source. Without a head that may be repeated its rows say little. */
+function citedTable({ number, text }: NumberedPassage): string {
+  const [first = '', ...others] = text.split('\n').filter((line) => line.startsWith('|'));
+  const rows = others.filter((line) => callOf(line) === undefined);
+  if (rows.length === 0 || callOf(first) !== undefined) return '';
+  const cellsOf = (line: string) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const head = cellsOf(first);
+  const cited = rows.map((line) =>
+    cellsOf(line).map((cell, at) => (at === 0 || cell === '' ? cell : `${cell} [${number}]`)),
+  );
+  return [head, head.map(() => '---'), ...cited].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -66,7 +66,7 @@ export async function answerFollowUp(
     own: deps.claimModel,
     signal: asked.signal,
     model: answerJudge(deps, ask),
-  }).checkDrafts([{ draft, candidates: texts.map(({ number }) => number) }]);
+  }).checkDrafts([{ draft, candidates: texts.map(({ number }) => number), topics: [question] }]);
   const byNumber = new Map(sources.map((source) => [source.number, source]));
   const numbers = new Map(sources.map(({ id, number }) => [id, number]));
   const { text, claims } = composeAnswer(lines, byNumber, numbers, job.options.citations);

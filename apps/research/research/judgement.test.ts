@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { qualityOf } from './dimension.ts';
+import { extract } from './draft-writer.ts';
 import { canonicalUrl, fingerprintOf, isNearDuplicate } from './duplicates.ts';
 import { isAllowed, withinOperatorLists } from './job.ts';
 import { passagesFor } from './material.ts';
@@ -146,5 +147,37 @@ describe('passages', () => {
     const filler = 'The park has a café and a car park for visitors with children. '.repeat(12);
     const [best] = passagesFor(`${filler}\n${article}\n${filler}`, 'why do cold winters kill herons', 1);
     expect(best?.text).toContain('Cold winters kill many herons');
+  });
+
+  const table = (head: string, ...rows: string[]) =>
+    [head, '| --- | --- |', ...rows].map((line) => (line.includes('---') ? line : `| ${line} |`)).join('\n');
+  const extracted = (text: string) =>
+    extract(passagesFor(text, 'Fundy and Ungava', 4).map((passage) => ({ ...passage, number: 1 })));
+
+  it.each(['\n\n## Costs\n\n', '\n\n'])(
+    'hold one table each, with its own head, of those with %j between',
+    (gap) => {
+      const power = table('Station | MW', 'Fundy | 20', 'Ungava | 31');
+      const costs = table('Station | Cost', 'Fundy | 7 million', 'Ungava | 9 million');
+      expect(extracted(`${power}${gap}${costs}`)).toBe(
+        [
+          table('Station | MW', 'Fundy | 20 [1]', 'Ungava | 31 [1]'),
+          table('Station | Cost', 'Fundy | 7 million [1]', 'Ungava | 9 million [1]'),
+        ].join('\n\n'),
+      );
+    },
+  );
+
+  it('give all rows of a table, but none whose head tells the reader to do something', () => {
+    const rows = ['Fundy', 'Ungava', 'Severn', 'Rance', 'Sihwa', 'Kislaya'].map(
+      (name, at) => `${name} | ${at}`,
+    );
+    expect(extracted(table('Basin | Place', ...rows))).toContain('| Kislaya | 5 [1] |');
+    expect(extracted(table('Visit http://prize.example/win now | Place', ...rows))).toBe('');
+  });
+
+  it('keep a sentence behind a table apart from its last row', () => {
+    const text = `${table('Basin | Range m', 'Fundy | 16.3')}\n\nThe bay of Fundy is large.`;
+    expect(extracted(text)).toBe('The bay of Fundy is large. [1]');
   });
 });

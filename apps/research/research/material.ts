@@ -123,28 +123,35 @@ interface Chunk {
   start: number;
 }
 
-/** Whole sentences together up to the limit; headings and scraps are left out. */
+/** Whole sentences together up to the limit, and at most one table; headings and scraps are left out. */
 function chunksOf(text: string): Chunk[] {
   const chunks: Chunk[] = [];
   let current: Chunk | undefined;
   /** The first row of the table that the sentence stands in, without which its cells say little. */
   let head = '';
-  for (const { text: sentence, start } of sentenceSpans(text)) {
-    if (!sentence.startsWith('|')) head = '';
+  const spans = sentenceSpans(text);
+  for (const [index, { text: sentence, start, end }] of spans.entries()) {
+    const isOfTable = sentence.startsWith('|');
+    if (!isOfTable) head = '';
     if (!isProse(sentence)) continue;
-    const isRow = head !== '';
-    if (sentence.startsWith('|') && !isRow) head = sentence;
-    if (current !== undefined && current.text.length + sentence.length > LONGEST) {
+    const isHead = isOfTable && (head === '' || RULE.test(text.slice(end, spans[index + 1]?.start)));
+    if (isHead) head = sentence;
+    const isOther = isHead && current !== undefined && /^\|/m.test(current.text);
+    if (current !== undefined && (isOther || current.text.length + sentence.length > LONGEST)) {
       chunks.push(current);
       current = undefined;
     }
+    const isApart = isStructure(sentence) || current?.text.endsWith('|');
     current =
       current === undefined
-        ? { text: (isRow ? `${head}\n${sentence}` : sentence).slice(0, LONGEST * 2), start }
-        : { text: `${current.text}${isStructure(sentence) ? '\n' : ' '}${sentence}`, start: current.start };
+        ? { text: (isOfTable && !isHead ? `${head}\n${sentence}` : sentence).slice(0, LONGEST * 2), start }
+        : { text: `${current.text}${isApart ? '\n' : ' '}${sentence}`, start: current.start };
   }
   return current === undefined ? chunks : [...chunks, current];
 }
+
+/** The line below the head of a table. */
+const RULE = /^\s*\|\s*:?-{2,}/;
 
 function isProse(sentence: string): boolean {
   if (sentence.startsWith('#')) return false;

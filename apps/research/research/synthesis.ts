@@ -80,7 +80,11 @@ async function writeReport(
   });
   const written = drafts.filter(({ draft }) => draft !== '');
   const first = await checker.checkDrafts(
-    written.map(({ draft, numbers }) => ({ draft, candidates: numbers })),
+    written.map(({ draft, numbers, dimension: { name, queries } }) => ({
+      draft,
+      candidates: numbers,
+      topics: [query, name, ...queries],
+    })),
   );
   const lines = await repairSections(
     context,
@@ -88,7 +92,10 @@ async function writeReport(
     written.map((material, index) => ({ material, lines: first[index] ?? [] })),
   );
   const checked = new Map(written.map(({ dimension }, index) => [dimension.position, lines[index]]));
-  const headings = await checkHeadings(checker, drafts, query);
+  const headings = await checkHeadings(checker, drafts, (numbers) => [
+    query,
+    ...texts.flatMap(({ number, title }) => (numbers.includes(number) ? [title] : [])),
+  ]);
   const notes = sectionNotes(context, drafts);
   const sections: ReportSection[] = drafts.map(({ dimension, numbers }, index) => ({
     heading: headings[index] ?? plainHeading(dimension.name),
@@ -152,29 +159,31 @@ function plainHeading(text: string): CheckedSentence {
 /** Names of dimensions that state something are checked too, unless it is what the user asked. */
 async function checkHeadings(
   checker: CitationChecker,
-  drafts: readonly { dimension: Dimension; numbers: number[] }[],
-  query: string,
+  drafts: readonly Pick<Draft, 'dimension' | 'numbers' | 'draft'>[],
+  topicsOf: (numbers: readonly number[]) => [query: string, ...titles: string[]],
 ): Promise<CheckedSentence[]> {
-  const asked = query.toLowerCase();
-  const read = drafts.map(({ dimension: { name }, numbers: candidates }) => {
-    const [statement = plainHeading(name)] = readDraft(`## ${oneLine(name)}`).flatMap(
-      (line) => line.sentences,
-    );
+  const read = drafts.map(({ dimension: { name }, numbers: candidates, draft }) => {
+    const topics = topicsOf(candidates);
+    const asked = topics[0].toLowerCase();
+    const [line] = readDraft(`## ${oneLine(name)}\n${draft}`, topics);
+    const [statement = plainHeading(name)] = line?.sentences ?? [];
     const own = statement.text.match(/\p{N}[\p{N}.,]*/gu) ?? [];
     const isOwn =
-      own.some((figure) => !asked.includes(figure)) && !statement.text.toLowerCase().includes(asked);
+      (own.length === 0 || own.some((figure) => !asked.includes(figure))) &&
+      !statement.text.toLowerCase().includes(asked);
     return {
       ...statement,
       text: oneLine(name),
       numbers: [],
       candidates,
       isClaim: statement.isClaim && isOwn,
+      mayBeTopic: own.length === 0,
     };
   });
   const checked = await checker.checkStatements(read);
-  // A point of the plan is named whatever it says.
+  // A point of the plan is named whatever it says, and is a topic where no model says otherwise.
   return checked.map(({ change, ...heading }) =>
-    change === 'withheld' ? { ...heading, isClaim: false } : heading,
+    change === 'withheld' || heading.mayBeTopic ? { ...heading, isClaim: false } : heading,
   );
 }
 

@@ -1,5 +1,6 @@
 import { url } from '@trunkline/config';
-import { jsonEngineClient, ParserError, parsePage, SearchError } from '@trunkline/tools';
+import { ExtractionError, type ExtractionPool, PAGE_WITHOUT_TEXT, ParserError } from '@trunkline/documents';
+import { jsonEngineClient, parsePage, SearchError } from '@trunkline/tools';
 import { z } from 'zod';
 import { isStopWord, tokenize } from '../text/words.ts';
 import { defineSource, type SearchResult, type SourceClient, type SourceText } from './source.ts';
@@ -21,8 +22,8 @@ export const mediawiki = defineSource({
     variable: 'ENCYCLOPEDIA_URL',
     hint: 'Set it to the api.php of a MediaWiki.',
   },
-  create: ({ encyclopediaUrl }, { timeoutMs }) =>
-    encyclopediaUrl === undefined ? undefined : mediawikiClient({ url: encyclopediaUrl, timeoutMs }),
+  create: ({ encyclopediaUrl }, { timeoutMs, pool }) =>
+    encyclopediaUrl === undefined ? undefined : mediawikiClient({ url: encyclopediaUrl, timeoutMs, pool }),
 });
 
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -38,15 +39,15 @@ const pageSchema = z.object({
       z.object({
         title: z.string().default(''),
         fullurl: z.string().optional(),
-        extract: z.string().optional(),
       }),
     ),
   }),
 });
-const parseSchema = z.object({ parse: z.object({ title: z.string(), text: z.string() }) });
+/** Some wikis refuse it. */
+const parseSchema = z.object({ parse: z.object({ text: z.string() }).optional() });
 
 /** Searches a MediaWiki and reads its articles through the API. */
-function mediawikiClient(options: { url: string; timeoutMs: number }): SourceClient {
+function mediawikiClient(options: { url: string; timeoutMs: number; pool: ExtractionPool }): SourceClient {
   const endpoint = endpointOf(options.url);
   const name = `The encyclopedia at ${endpoint.origin}${endpoint.pathname}`;
   const ask = jsonEngineClient({
@@ -82,7 +83,7 @@ function mediawikiClient(options: { url: string; timeoutMs: number }): SourceCli
       );
       return wanted.map((hit, index) => toResult(endpoint, hit, snippets[index] ?? ''));
     },
-    read: (result, signal) => readArticle(call, result, signal),
+    read: (result, signal) => readArticle(call, options.pool, result, signal),
     async probe(signal) {
       await call(
         z.object({ query: z.object({ general: z.unknown() }) }),
@@ -160,25 +161,41 @@ function withoutMarkup(wikitext: string): string {
     .trim();
 }
 
-/** The plain text of an article; a wiki without the extension for that gives HTML instead. */
+/**
+ * An article with its tables, boxes and notes: the plain text that some wikis offer has none of those. Undefined where the
+ * wiki gives no text of it, so that its page is read.
+ */
 async function readArticle(
   call: Call,
+  pool: ExtractionPool,
   result: SearchResult,
   signal: AbortSignal,
 ): Promise<SourceText | undefined> {
   const id = new URL(result.url).searchParams.get('curid') ?? '';
-  const fields = { action: 'query', prop: 'extracts|info', explaintext: '1', inprop: 'url', pageids: id };
-  const { query } = await call(pageSchema, fields, signal);
-  const page = query.pages[0];
-  const text = page?.extract ?? (await parsedText(call, id, signal));
-  if (text.trim() === '') return undefined;
-  // Neither way of reading gives the tables of an article.
-  return { title: page?.title || result.title, url: page?.fullurl ?? result.url, text, isWhole: false };
+  const about = { action: 'query', prop: 'info', inprop: 'url', pageids: id };
+  const whole = { action: 'parse', prop: 'text', pageid: id, disableeditsection: '1', disabletoc: '1' };
+  const [{ query }, { parse }] = await Promise.all([
+    call(pageSchema, about, signal),
+    call(parseSchema, whole, signal),
+  ]);
+  const { title = '', fullurl: url = result.url } = query.pages[0] ?? {};
+  if (parse === undefined) return undefined;
+  // All of it is the article.
+  const raw = {
+    bytes: Buffer.from(`<main>${parse.text}</main>`),
+    type: 'text/html',
+    charset: 'utf-8',
+    name: title,
+  };
+  const read = await readable(() => pool.extract(raw, { signal, isFromWeb: true }).catch(orNoText));
+  if (read === undefined) return undefined;
+  const { text, mainLength, isWhole } = read;
+  return { title: title || result.title, url, text, mainLength, isWhole };
 }
 
-async function parsedText(call: Call, id: string, signal: AbortSignal): Promise<string> {
-  const { parse } = await call(parseSchema, { action: 'parse', pageid: id, prop: 'text' }, signal);
-  return (await readable(() => parsePage('articleLines', parse.text, signal))).join('\n');
+/** A redirect or a page of pictures has no text. */
+function orNoText(error: unknown): undefined {
+  if (!(error instanceof ExtractionError) || error.message !== PAGE_WITHOUT_TEXT) throw error;
 }
 
 /** HTML of a wiki that cannot be parsed within its limits is a failure of the source. */
@@ -186,7 +203,7 @@ async function readable<Result>(parse: () => Promise<Result>): Promise<Result> {
   try {
     return await parse();
   } catch (error) {
-    if (!(error instanceof ParserError)) throw error;
+    if (!(error instanceof ParserError || error instanceof ExtractionError)) throw error;
     throw new SearchError('search_unreadable', `What the encyclopedia sent ${error.message}.`);
   }
 }

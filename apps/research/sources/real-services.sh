@@ -40,6 +40,8 @@ path, port, address = sys.argv[1:]
 settings = yaml.safe_load(open('/usr/share/doc/searx/examples/settings.yml'))
 settings['server'].update(port=int(port), bind_address='127.0.0.1', secret_key='for a test only')
 settings['search']['formats'] = ['html', 'json']
+# Its own limit of three seconds is short on a busy machine.
+settings['outgoing'].update(request_timeout=30.0, max_request_timeout=30.0)
 settings['engines'] = [{
     'name': 'pages', 'engine': 'json_engine', 'shortcut': 'p', 'categories': 'general', 'search_url': address, 'enable_http': True,
     'results_query': 'results', 'url_query': 'url', 'title_query': 'title', 'content_query': 'content',
@@ -55,9 +57,9 @@ root=/usr/share/mediawiki
 php $root/maintenance/install.php --dbtype sqlite --dbpath "$work/data" --confpath "$work" --scriptpath '' \
   --server "http://127.0.0.1:$wiki" --pass "test-$RANDOM$RANDOM$RANDOM" Test Admin >"$work/install.log" 2>&1 ||
   { cat "$work/install.log" >&2; exit 1; }
-echo "wfLoadExtension( 'TextExtracts' );" >>"$work/LocalSettings.php"
 export MW_CONFIG_FILE="$work/LocalSettings.php"
-printf "%s\n" "'''Tidal power''' is electricity from the tides." '== Stations ==' 'The station at La Rance was opened in 1966.' |
+printf "%s\n" "'''Tidal power''' is electricity from the tides." '== Stations ==' 'The station at La Rance was opened in 1966.<ref>Barrages are cited by their year.</ref>' \
+  '{| class="wikitable"' '! Station !! Megawatts' '|-' '| Sihwa Lake || 254' '|}' '; Highest tide : 16 metres' '<references />' |
   php $root/maintenance/edit.php -u Admin 'Tidal power' >>"$work/install.log" 2>&1
 echo "A '''tide mill''' is a mill that is driven by tidal power. The mill at Nendrum was built in the year 619." |
   php $root/maintenance/edit.php -u Admin 'Tide mill' >>"$work/install.log" 2>&1

@@ -1,5 +1,6 @@
+import { ExtractionPool } from '@trunkline/documents';
 import { temporaryDirectory } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { clientOf } from '../fixtures/lab.ts';
 import { startResearch } from '../fixtures/service.ts';
 import { mediawiki } from './mediawiki.ts';
@@ -9,10 +10,13 @@ import { searxng } from './web.ts';
 // Opt in by naming services that run and know something about tidal power; real-services.sh starts and names them.
 const { TEST_SEARXNG_URL, TEST_ENCYCLOPEDIA_URL } = process.env;
 const { signal } = new AbortController();
-const deps = { timeoutMs: 15_000 } as SourceDeps;
+const pool = new ExtractionPool({ threads: 1 });
+const deps = { timeoutMs: 15_000, pool } as SourceDeps;
 const query = { text: 'tidal power', limit: 5 };
 
 describe('real services', () => {
+  afterAll(() => pool.stop());
+
   it.skipIf(TEST_SEARXNG_URL === undefined)('SearXNG answers a search', async () => {
     const source = searxng.create(
       { searxngUrl: TEST_SEARXNG_URL, searxngBasicAuth: undefined },
@@ -41,6 +45,10 @@ describe('real services', () => {
       const read = await source.read?.(article!, signal);
       expect(read?.text).toContain('La Rance was opened in 1966');
       expect(read?.text).not.toContain("'''");
+      expect(read?.text).toContain('| Sihwa Lake | 254 |');
+      expect(read?.text).toContain('Highest tide: 16 metres');
+      expect(read?.text).toContain('Barrages are cited by their year.');
+      expect(read?.isWhole).toBe(true);
     },
   );
 

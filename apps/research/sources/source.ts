@@ -1,4 +1,5 @@
 import type { Option } from '@trunkline/config';
+import type { ExtractionPool } from '@trunkline/documents';
 import type { SourceKind } from '../api-types.ts';
 import type { DocumentStore } from '../store/documents.ts';
 
@@ -33,6 +34,8 @@ export interface SourceText {
   title: string;
   url: string;
   text: string;
+  /** Characters of the main part, with which the text begins; all of it when not given. */
+  mainLength?: number;
   /** False where the API leaves parts of the page out; true when not given. */
   isWhole?: boolean;
 }
@@ -48,6 +51,8 @@ export interface SourceClient {
 
 export interface SourceDeps {
   documents: DocumentStore;
+  /** Reads pages that come as HTML or as files. */
+  pool: ExtractionPool;
   /** How long a search service may take to answer. */
   timeoutMs: number;
 }

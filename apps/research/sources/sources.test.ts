@@ -1,3 +1,4 @@
+import { ExtractionPool } from '@trunkline/documents';
 import { suggestions } from '@trunkline/std';
 import { openDatabase } from '@trunkline/storage';
 import {
@@ -22,24 +23,32 @@ import { pages } from './stored.ts';
 import { keyless, searxng } from './web.ts';
 
 const { signal } = new AbortController();
-const deps = (timeoutMs: number) => ({ timeoutMs }) as SourceDeps;
+const pool = new ExtractionPool({ threads: 1 });
+const deps = (timeoutMs: number) => ({ timeoutMs, pool }) as SourceDeps;
 const searxngAt = (
   searxngUrl: string,
   { timeoutMs = 5000, basicAuth }: { timeoutMs?: number; basicAuth?: string } = {},
 ) => searxng.create({ searxngUrl, searxngBasicAuth: basicAuth }, deps(timeoutMs)) as SourceClient;
 const wikiAt = (encyclopediaUrl: string) => mediawiki.create({ encyclopediaUrl }, deps(5000)) as SourceClient;
+/** As MediaWiki writes an article: an infobox, a table, a definition list and a note. */
+const lighthouse = `<table class="infobox"><tbody><tr><th>First lit</th><td>1844</td></tr></tbody></table>
+<p><b>Skerryvore</b> is a lighthouse that stands on a reef off the west coast of Scotland.<sup id="cite_ref-1" class="reference"><a href="#cite_note-1">[1]</a></sup></p>
+<h2><span class="mw-headline">Towers</span></h2>
+<table class="wikitable"><tbody><tr><th>Tower</th><th>Height</th></tr><tr><td>Bell Rock</td><td>35 m</td></tr></tbody></table>
+<dl><dt>Automated</dt><dd>1994</dd></dl>
+<ol class="references"><li id="cite_note-1"><span class="reference-text">The last keeper left in March 1994.</span></li></ol>`;
 const query = { text: 'tidal power', limit: 3 };
 let plain: SearchServer;
 let guarded: SearchServer;
 
 beforeAll(async () => {
   plain = await startSearchServer({ pages: corpus });
-  guarded = await startSearchServer({ pages: corpus, basicAuth: 'reader:secret', extracts: false });
+  guarded = await startSearchServer({ pages: corpus, basicAuth: 'reader:secret' });
 });
 afterEach(() => {
   plain.faults.searxng = 'none';
 });
-afterAll(() => Promise.all([plain.stop(), guarded.stop()]));
+afterAll(() => Promise.all([plain.stop(), guarded.stop(), pool.stop()]));
 
 describe('SearXNG', () => {
   it('asks for JSON by the documented fields', async () => {
@@ -98,12 +107,45 @@ describe('MediaWiki', () => {
     },
   );
 
-  it('reads articles where the wiki cannot give plain text', async () => {
-    const wiki = wikiAt(guarded.encyclopediaUrl);
-    const [first] = await wiki.search(query, signal);
-    const read = await wiki.read?.(first!, signal);
-    expect(read?.text).toContain('La Rance');
-    expect(read?.text).not.toContain('<p>');
+  it('reads articles whole, with their tables, boxes and notes', async () => {
+    const body = { type: 'text/html', bytes: Buffer.from(lighthouse) };
+    const page = {
+      path: '/w',
+      title: 'Skerryvore',
+      text: 'Skerryvore is a lighthouse',
+      encyclopedia: true,
+      body,
+    };
+    const server = await startSearchServer({ pages: [page] });
+    onTestFinished(() => server.stop());
+    const wiki = wikiAt(server.encyclopediaUrl);
+    const [first] = await wiki.search({ text: 'Skerryvore lighthouse', limit: 1 }, signal);
+    const { text = '', isWhole, mainLength = 0, title } = (await wiki.read?.(first!, signal)) ?? {};
+    expect(title).toBe('Skerryvore');
+    expect(text).toContain('| Bell Rock | 35 m |');
+    expect(text).toContain('Automated: 1994');
+    expect(text).toContain('The last keeper left in March 1994.');
+    expect(text).toContain('First lit: 1844');
+    expect(text).not.toMatch(/<p>|\[1\]/);
+    expect(isWhole).toBe(true);
+    expect(text.slice(0, mainLength)).toContain('stands on a reef');
+  });
+
+  it('leaves an article without text to whoever reads its page', async () => {
+    const page = {
+      path: '/w',
+      title: 'Skerryvore',
+      text: 'Skerryvore is a lighthouse',
+      encyclopedia: true,
+      body: { type: 'text/html', bytes: Buffer.from('<img src="tower.jpg">') },
+    };
+    const server = await startSearchServer({ pages: [page] });
+    onTestFinished(() => server.stop());
+    const wiki = wikiAt(server.encyclopediaUrl);
+    const [first] = await wiki.search({ text: 'Skerryvore lighthouse', limit: 1 }, signal);
+    expect(await wiki.read?.(first!, signal)).toBeUndefined();
+    const absent = { ...first!, url: first!.url.replace('curid=1', 'curid=9') };
+    expect(await wiki.read?.(absent, signal)).toBeUndefined();
   });
 
   it('finds articles that lack some words of a long query, though the wiki wants every one', async () => {

@@ -222,21 +222,24 @@ export class FindingStore {
   /** What the model was asked about citations of the job, and its opinion where it gave one. */
   opinions(jobId: string): Map<string, Opinion | undefined> {
     const rows = this.#database
-      .prepare<{ key: string; finding: Opinion['finding'] | null; words: string }>(
-        'SELECT key, finding, words FROM opinions WHERE job_id = ?',
+      .prepare<{ key: string; finding: Opinion['finding'] | null; words: string; is_topic: number }>(
+        'SELECT key, finding, words, is_topic FROM opinions WHERE job_id = ?',
       )
       .all(jobId);
     return new Map(
-      rows.map(({ key, finding, words }) => [key, finding === null ? undefined : { finding, words }]),
+      rows.map(({ key, finding, words, is_topic }) => [
+        key,
+        finding === null ? undefined : { finding, words, ...(is_topic === 1 && { isTopic: true }) },
+      ]),
     );
   }
 
   addOpinions(jobId: string, opinions: ReadonlyMap<string, Opinion | undefined>): void {
     const insert = this.#database.prepare(
-      'INSERT INTO opinions (job_id, key, finding, words) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      'INSERT INTO opinions (job_id, key, finding, words, is_topic) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
     );
     for (const [key, opinion] of opinions)
-      insert.run(jobId, key, opinion?.finding ?? null, opinion?.words ?? '');
+      insert.run(jobId, key, opinion?.finding ?? null, opinion?.words ?? '', opinion?.isTopic ? 1 : 0);
   }
 
   addClaims(jobId: string, claims: readonly Claim[]): void {

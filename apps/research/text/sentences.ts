@@ -1,3 +1,4 @@
+import { lazy } from '@trunkline/std';
 import { mayBeEnglish } from './language.ts';
 import { isUnspaced } from './words.ts';
 
@@ -8,20 +9,34 @@ export interface Span {
   end: number;
 }
 
-/** Shortened words whose dot ends no sentence. */
+/** Shortened words whose dot ends no sentence, in English. */
 const ABBREVIATION =
   /(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|al|No|Nos|Fig|Figs|Eq|Vol|pp|ca|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|U\.S|U\.K|E\.U)\.$/;
+/** Those of other languages, where neither the lack of a vowel nor a single letter tells them. */
+const SHORTENED = new Set(
+  'Abb Tab Mme Mlle Mgr Sra Srta Ud Uds Av dott Sig Ing inkl exkl evtl sog ca geb gest bijv им ул'.split(' '),
+);
+/** "Art. 5": only before a figure, as some of them are words too. */
+const COUNTED = new Set('Abs Art Kap Bd pág págs núm cap vol chap fig art ст рис табл стр'.split(' '));
+/** "5 Mio. Mark": only behind a figure, where other short words are units that may end a sentence. */
+const AMOUNTS = new Set('Mio Mrd Tsd Std Mill млн млрд тыс'.split(' '));
+const NO_VOWEL = /^[bcdfghjklmnpqrstvwxz]{2,5}$/i;
 /** Characters of a sentence. Tables, transcripts and lists of figures go on for pages, and comparing takes the square of the length. */
 const LONGEST = 800;
-const BOUNDARY = /[.!?…؟۔।॥]+["'”’»)\]]*(?=\s|$)|\n+|[。！？｡]+[」』”’）]*/gu;
+const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'sentence' }));
+/** The end of a sentence with its mark, in whatever script. */
+const END = /\p{Sentence_Terminal}+[\p{Pe}\p{Pf}"']*(?=\s*$)/u;
+/** Where `Intl.Segmenter` reads on: from "in 1957." to a figure, past "…", and from one line break to the next. */
+const BOUNDARY = /[.!?…]+[\p{Pe}\p{Pf}"']*(?=\s|$)|\n+/gu;
 
 /** The sentences of a text in order, each with its place; headings and list items count as sentences of their own. */
 export function sentenceSpans(text: string): Span[] {
   const spans: Span[] = [];
   let start = 0;
-  for (const match of text.matchAll(BOUNDARY)) {
-    const end = match.index + match[0].length;
-    if (continues(text, start, match.index, end)) continue;
+  let isEnglish: boolean | undefined;
+  const english = () => (isEnglish ??= mayBeEnglish(text));
+  for (const [end, at] of endsOf(text)) {
+    if (continues(text, start, at, end, english)) continue;
     push(spans, text, start, end);
     start = end;
   }
@@ -29,14 +44,42 @@ export function sentenceSpans(text: string): Span[] {
   return spans;
 }
 
+/** Places where a sentence may end, in order, each with that of its mark. */
+function endsOf(text: string): (readonly [end: number, at: number])[] {
+  const ends = new Map<number, number>();
+  for (const { segment, index } of segmenter().segment(text)) {
+    const match = END.exec(segment);
+    // Marks of ASCII stand also inside addresses and figures.
+    if (match === null || (/^[.!?]/.test(match[0]) && !/\s$/.test(segment))) continue;
+    ends.set(index + match.index + match[0].length, index + match.index);
+  }
+  for (const match of text.matchAll(BOUNDARY)) ends.set(match.index + match[0].length, match.index);
+  return [...ends].toSorted(([left], [right]) => left - right);
+}
+
 /** Whether the mark at this place stands inside a sentence: after an initial, in "U.S. troops", before a small letter. */
-function continues(text: string, start: number, at: number, end: number): boolean {
+function continues(text: string, start: number, at: number, end: number, isEnglish: () => boolean): boolean {
   if (text[at] !== '.') return false;
-  if (ABBREVIATION.test(text.slice(start, at + 1))) return true;
+  const before = text.slice(Math.max(start, at - LOOKED_AT), at);
+  if (ABBREVIATION.test(`${before}.`)) return true;
   // "am 1. Mai": an ordinal number, as many languages write it, but English does not.
-  if (/(?:^|\D)\d{1,2}$/.test(text.slice(start, at)) && !mayBeEnglish(text)) return true;
+  if (/(?:^|\D)\d{1,2}$/.test(before) && !isEnglish()) return true;
+  if (isShortened(before, /^\s*\d/.test(text.slice(end, end + 5))) && !isEnglish()) return true;
   const next = /^\s*(\S)/.exec(text.slice(end, end + 20))?.[1];
   return next !== undefined && !/^\s*\n/.test(text.slice(end)) && /\p{Ll}/u.test(next);
+}
+
+/** Characters before a dot that tell whether a word is shortened. */
+const LOOKED_AT = 40;
+
+/** Whether a text of another language than English ends in a shortened word, such as "z. B." or "5 Mio." */
+function isShortened(before: string, isBeforeFigure: boolean): boolean {
+  const [, figure, word = ''] = /(\d\s?)?(?<!\p{L})(\p{L}+)$/u.exec(before) ?? [];
+  if (figure !== undefined) return AMOUNTS.has(word);
+  if (word.length === 1 || SHORTENED.has(word)) return true;
+  return isBeforeFigure
+    ? COUNTED.has(word) || NO_VOWEL.test(word)
+    : /\p{Ll}$/u.test(word) && NO_VOWEL.test(word);
 }
 
 function push(spans: Span[], text: string, start: number, end: number): void {

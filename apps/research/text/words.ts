@@ -1,3 +1,5 @@
+import { lazy } from '@trunkline/std';
+
 /** Forms that endings do not explain, as `form:base`. */
 const FORMS = `shrank:shrink shrunk:shrink rose:rise risen:rise hung:hang heard:hear meant:mean slept:sleep felt:feel lent:lend bent:bend sought:seek fought:fight shot:shoot slid:slide stuck:stick swept:sweep tore:tear wound:wind woke:wake forgot:forget hidden:hide ridden:ride rode:ride shook:shake threw:throw thrown:throw fell:fall fallen:fall grew:grow grown:grow growth:grow built:build began:begin begun:begin wrote:writ written:writ writer:writ
 won:win lost:los loss:los losses:los made:mak maker:mak found:find led:lead held:hold sold:sel sale:sel sales:sel seller:sel bought:buy became:becom ran:run took:tak taken:tak gave:giv given:giv
@@ -35,7 +37,7 @@ export const WORD = /\p{Nd}[\p{Nd}.,]*\p{Nd}|\p{Nd}|\p{L}[\p{L}\p{M}\p{N}]*(?:'\
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const RUN = new RegExp(`${UNSPACED.source}+`, 'gu');
-const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
+const segmenter = lazy(() => new Intl.Segmenter('en', { granularity: 'word' }));
 
 export function isUnspaced(text: string): boolean {
   return UNSPACED.test(text);
@@ -46,7 +48,7 @@ export function spaced(text: string): string {
   if (!isUnspaced(text)) return text;
   return text.replace(
     RUN,
-    (run) => ` ${Array.from(segmenter.segment(run), ({ segment }) => segment).join(' ')} `,
+    (run) => ` ${Array.from(segmenter().segment(run), ({ segment }) => segment).join(' ')} `,
   );
 }
 

@@ -1,5 +1,5 @@
 import { matchesTopic, TopicIndex } from '@trunkline/bus';
-import type { Principal } from '@trunkline/identity';
+import { ownerKey, type Principal } from '@trunkline/identity';
 
 /** What switchboards on one bus tell each other. */
 export const clusterTopics = 'cluster.#';
@@ -71,8 +71,10 @@ export const guest: Caller = {
 };
 
 /** Everybody known has a name of their own, with a colon, which names of keys do not have. */
-export function guestFor({ kind, id }: Principal): Caller {
-  return kind === 'anonymous' ? guest : { ...guest, name: `${kind}:${id}` };
+export function guestFor(principal: Principal): Caller {
+  const { kind, id } = principal;
+  if (kind === 'anonymous') return guest;
+  return { ...guest, name: kind === 'schedule' ? ownerKey(principal) : `${kind}:${id}` };
 }
 
 function isGuestName(name: string): boolean {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSse } from '@trunkline/http';
-import { startModelServer, waitFor } from '@trunkline/testing';
+import { FakeGitHub, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
@@ -22,6 +22,7 @@ const cron = (id: string, topic: string, more = '') =>
 const files = {
   'keys.yaml': keysFile,
   'agents/helm.yaml': helm,
+  'codehost.yaml': 'skillHints: { issues: chat }',
   // As older versions wrote them, without an owner.
   'crons/ava-b-old.yaml': cron('ava-b-old', 'cron.ava-b.old'),
   'crons/ava-old.yaml': cron('ava-old', 'cron.ava.old'),
@@ -29,11 +30,20 @@ const files = {
   'crons/nightly.yaml': cron('nightly', 'cron.ava.nightly'),
 };
 
-let board: TestSwitchboard;
+let [board, github] = [] as unknown as [TestSwitchboard, FakeGitHub];
 beforeAll(async () => {
-  board = await startSwitchboard({ env, files });
+  github = await FakeGitHub.start({ token: 'token-of-the-code-host', login: 'owner' });
+  const codehost = {
+    CODEHOST_TOKEN: 'token-of-the-code-host',
+    CODEHOST_WEBHOOK_SECRET: 'secret-of-the-hooks',
+    CODEHOST_API_URL: github.url,
+  };
+  board = await startSwitchboard({ env: { ...env, ...codehost }, files });
 });
-afterAll(() => board.stop());
+afterAll(async () => {
+  await board.stop();
+  await github.stop();
+});
 
 const key = (name: string) => ({ 'x-api-key': `${name}-key` });
 async function request(method: string, path: string, name: string, body?: Json) {
@@ -90,6 +100,29 @@ it('publishes so many megabytes a day, each key for itself, the operator all', a
   expect([await pause(4000), await pause(5000)]).toEqual([200, 429]);
   expect((await request('DELETE', '/full-stops', 'full')).status).toBe(200);
   for (const topic of ['note.a', 'note.b']) expect((await publish('operator', topic)).status).toBe(200);
+});
+
+it('takes a 64th of that a day from all strangers who write on the code host together', async () => {
+  const deliver = async (login: string, size: number) => {
+    const repository = { name: 'rail', full_name: 'acme/rail', owner: { login: 'acme' } };
+    const issue = { number: 5, title: login, body: 'x'.repeat(size), html_url: 'https://x.example/5' };
+    const payload = { action: 'opened', repository, sender: { login }, issue };
+    await github.deliver(`${board.url}/webhook/codehost`, 'issues', payload, {
+      secret: 'secret-of-the-hooks',
+    });
+  };
+  const heard = async () => {
+    const path = '/api/bus/history?topic=message.inbound.codehost.%23&limit=100';
+    const { messages } = (await board.call(path, undefined, key('operator'))).body.data;
+    return messages.map(({ message }: Json) => message.principal.id).sort();
+  };
+  await deliver('eve', 10_000);
+  await waitFor(async () => (await heard()).length === 1);
+  // Names cost nothing there. What is small still fits.
+  await deliver('mallory', 10_000);
+  await deliver('bob', 1000);
+  await waitFor(async () => (await heard()).length === 2);
+  expect(await heard()).toEqual(['codehost:bob', 'codehost:eve']);
 });
 
 describe('schedules of scoped keys', () => {

@@ -1,11 +1,14 @@
 import { anonymous, handedOn } from '@trunkline/identity';
 import {
   costOf,
+  type ForeignDescription,
+  foreignDescription,
   type ModelGateway,
   quoteDescription,
   silenceLimitMs,
   type Tool,
   type ToolContext,
+  usualSilenceMs,
 } from '@trunkline/llm';
 import {
   compactionNote,
@@ -18,16 +21,19 @@ import {
   type TurnPolicy,
   userContent,
 } from '@trunkline/loop';
+import type { askingAtOnce } from '@trunkline/mcp';
 import type { Policy } from '@trunkline/policy';
+import { readVerdict } from '@trunkline/std';
 import {
   approvalText,
+  contentTools,
   createDelegateTo,
   type Delegate,
   DelegateError,
   readScope,
-  readVerdict,
 } from '@trunkline/tools';
 import type { MessageFiles } from '../content/message-files.ts';
+import { mentionOf } from '../content/references.ts';
 import type { TurnMemory } from '../conversations/conversation-store.ts';
 import { ownerOfMessage } from '../core/messages.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
@@ -40,7 +46,7 @@ import {
   type SkillResult,
 } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
-import { askLimitMs, createAskHuman, type HumanInput } from '../human/human-input.ts';
+import { askLimitMs, askPerson, createAskHuman, type HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
 import {
@@ -62,11 +68,11 @@ export interface AgentParts extends ToolParts {
   humanInput: HumanInput;
   policy: Policy;
   memory: TurnMemory;
-  files: Pick<MessageFiles, 'contents' | 'turnFiles'>;
+  files: Pick<MessageFiles, 'contents' | 'text' | 'turnFiles'>;
   steps: StepStore;
   builtIn: BuiltInSettings;
-  /** Tools of MCP servers and plugins that this agent may use. */
-  moreTools(agent: string): Tool[];
+  /** Tools of MCP servers and plugins that this agent may use; `ask` asks the person for a server. */
+  moreTools(agent: string, ask: Parameters<typeof askingAtOnce>[1]): Tool[];
 }
 
 /** Delegation depth: from the first agent to a second, and from that to a third. */
@@ -104,8 +110,8 @@ async function runAgent(
   const model = parts.gateway.languageModel(agent.model);
   const silentMs = silenceLimitMs(model, parts.turnTimeoutMs);
   // Whoever waits for this agent waits as long as the agent does for its model.
-  const extend = (waitMs = 0) =>
-    context.extend?.(waitMs + (parts.turnTimeoutMs === undefined ? silentMs : 0));
+  const longerMs = parts.turnTimeoutMs === undefined ? Math.max(0, silentMs - usualSilenceMs) : 0;
+  const extend = (waitMs = 0) => context.extend?.(waitMs + longerMs);
   extend();
   let usedTools = false;
   const events = runTurn({
@@ -137,7 +143,7 @@ async function runAgent(
     if (event.type === 'compaction' && notes.length === 0) notes.push(compactionNote(event));
     usedTools ||= event.type === 'tool-end';
     if (event.type === 'tool-end') made.push(...(event.files ?? []));
-    if (event.type === 'file') made.push(event.file);
+    if ('file' in event) made.push(event.file);
     const result = progress(event);
     if (result === undefined) continue;
     await remember(agent, request, result, parts);
@@ -174,7 +180,7 @@ function policyOf(
 ): TurnPolicy {
   return {
     ...policy.for(name),
-    async ask({ request, input, rule, why }, signal) {
+    async ask({ request, input, rule, why, accepts }, signal) {
       const { tool } = request;
       const text = JSON.stringify(input, null, 2) ?? '';
       const subject = {
@@ -197,7 +203,7 @@ function policyOf(
       if (readVerdict(said) !== 'yes')
         return { refused: `the person did not approve it and said: ${answer}` };
       if (scope === 'always' && rule !== interruptedRule) {
-        const asked = { decision: 'ask' as const, rule, why };
+        const asked = { decision: 'ask' as const, rule, why, accepts };
         const problem = await policy.allowAlways(request, asked, 'approved on the switchboard');
         if (problem !== undefined) note(`${problem} The answer counts for this task.`);
       }
@@ -222,7 +228,7 @@ function remembered(
 
 async function remember(
   { name: agent }: AgentDefinition,
-  { conversationId, requestId, content, principal }: SkillRequest,
+  { conversationId, requestId, content, files = [], principal }: SkillRequest,
   result: SkillResult,
   { memory }: AgentParts,
 ): Promise<void> {
@@ -231,7 +237,7 @@ async function remember(
     conversationId,
     agent,
     requestId,
-    said: content,
+    said: [content, ...files.map(mentionOf)].join('\n'),
     answered: result.content,
     origins: result.origins,
     saidOrigins: principal?.origins,
@@ -260,28 +266,40 @@ export function toolsOfAgents(agents: readonly AgentDefinition[], parts: AgentPa
   const request = { requestId: '', correlationId: '', skill: '', content: '', depth: 0 };
   const context = { signal: new AbortController().signal, tell: () => undefined };
   const tools = agents.flatMap((agent) => toolsOf(agent, request, context, parts));
-  return [...new Map(tools.map((tool) => [tool.name, tool])).values()];
+  const described = (name: string) =>
+    tools.flatMap((tool) => (tool.name === name ? (tool.describedIn ?? []) : []));
+  return [...new Map(tools.map((tool) => [tool.name, tool])).values()].map((tool) => ({
+    ...tool,
+    describedIn: described(tool.name),
+  }));
 }
 
 function workTools(
   agent: AgentDefinition,
-  { correlationId, principal }: SkillRequest,
+  request: SkillRequest,
   context: SkillContext,
   parts: AgentParts,
 ): Tool[] {
   const { name } = agent;
+  const { correlationId, principal, files: named = [] } = request;
   const whitelist: readonly string[] = agent.tools;
   return [
     ...whitelistedTools(parts, { correlationId, principal }, agent).filter((tool) =>
       whitelist.includes(tool.name),
     ),
+    ...contentTools({
+      nameOf: (id) => named.find((file) => file.id === id)?.name,
+      read: (id, { principal = anonymous, signal }) => parts.files.text(id, principal, { named, signal }),
+    }),
     ...builtInTools(
       parts.builtIn,
       parts.humanInput,
       { agent: name, correlationId, principal, mayRunCommands: agent.runCommand },
       context,
     ),
-    ...parts.moreTools(name),
+    ...parts.moreTools(name, (question, signal) =>
+      askPerson(parts.humanInput, request, context, question, signal),
+    ),
   ];
 }
 
@@ -297,10 +315,12 @@ function delegatesOf(
     const skill = executor?.skills[0];
     if (executor === undefined || skill === undefined) return [];
     const description = describe(executor, tools);
+    const describedIn = cardOf(executor);
     const internal = executor.type === 'in-process' || executor.isPeer === true;
     return {
       name,
       description,
+      describedIn,
       internal,
       reportsOrigins: true,
       idempotent: internal,
@@ -328,6 +348,13 @@ function delegatesOf(
       },
     };
   });
+}
+
+/** What it says of itself, where the operator does not vouch for it. */
+function cardOf({ agent, type, skills, isPeer }: SkillExecutor): ForeignDescription | undefined {
+  const foreign = skills.filter((offered) => offered.foreign === true && !isPeer);
+  if (foreign.length === 0) return undefined;
+  return foreignDescription(type === 'mcp' ? 'mcp-description' : 'agent-card', agent, foreign);
 }
 
 /** What the executor's skills are for; words that are not the operator's are quoted and cannot speak of our tools. */

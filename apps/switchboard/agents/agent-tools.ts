@@ -212,14 +212,15 @@ export function builtInTools(
 ): Tool[] {
   const files = withFileMarks(fileTools(directory), directory, marks);
   if (shell === 'off' || !work.mayRunCommands) return files;
-  const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs, sandbox });
+  const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs, sandbox, marks });
   return [...files, shell === 'on' ? runs(command) : asksFirst(command, humanInput, work, context)];
 }
 
-function runs({ subject, approve }: ApprovedTool): Tool {
+function runs({ tool: { external = false }, subject, approve }: ApprovedTool): Tool {
   return defineTool({
     name: 'run_command',
     effects: ['executes'],
+    external,
     subject: ({ command }) => ({ command }),
     description: 'Runs a shell command in the directory of the file tools.',
     input,
@@ -243,6 +244,7 @@ function asksFirst(
   return defineTool({
     name: 'run_command',
     effects: ['executes'],
+    external: command.tool.external ?? false,
     subject: ({ command }) => ({ command }),
     description:
       'Runs a shell command in the directory of the file tools, after the operator has approved it.',

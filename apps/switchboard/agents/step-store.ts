@@ -130,7 +130,7 @@ function nothingIfEnded(error: unknown): readonly Step[] {
 }
 
 export const stepsGone =
-  'What was done before this step is no longer stored, or the step is not one of this agent itself: replay the whole flow. Steps are stored for seven days, and for five minutes after work that ended well.';
+  'What was done before this step is no longer stored, the model has given several steps this id, or the step is not one of this agent itself: replay the whole flow. Steps are stored for seven days, and for five minutes after work that ended well.';
 
 /** The steps of a turn behind those that it began with. */
 export function stepsAfter(past: readonly Step[], steps: StepLog): StepLog {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Draft } from '@trunkline/bus';
 import type { Origin, Principal } from '@trunkline/identity';
-import { createModelGateway } from '@trunkline/llm';
+import { createModelGateway, usualSilenceMs } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { type ModelScript, startModelServer, temporaryDirectory } from '@trunkline/testing';
-import { FileMarks } from '@trunkline/tools';
+import { FileMarks, FreshParts } from '@trunkline/tools';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRemoteExecutor, type RemoteParts } from '../broker/remote-executor.ts';
 import { ConversationStore, createTurnMemory, type TurnMemory } from '../conversations/conversation-store.ts';
@@ -127,7 +127,9 @@ async function run(agent: Partial<AgentDefinition>, options: RunOptions) {
     { ...request(principal), requestId, ...(conversationId && { conversationId }) },
     { ...context, tell: (frame) => void frames.push(frame), extend: (ms) => void extended.push(ms) },
   );
-  return { result, asked, published, frames, handedOn, extended, turns: [...turns], chats: server.chats() };
+  const { config } = parts.policy;
+  const seen = { asked, published, frames, handedOn, extended, turns: [...turns], chats: server.chats() };
+  return { result, config, ...seen };
 }
 
 const delegate = (target: string) => ({
@@ -137,7 +139,8 @@ const delegate = (target: string) => ({
 it('has its caller wait as long as its model may take to begin, unless a limit is set', async () => {
   const waits = async (turnTimeoutMs: number | undefined) =>
     (await run({}, { script: ['done'], principal: operator, turnTimeoutMs })).extended;
-  expect(new Set(await waits(undefined))).toEqual(new Set([905_000]));
+  // The dispatcher waits for the usual time by itself.
+  expect(new Set(await waits(undefined))).toEqual(new Set([905_000 - usualSilenceMs]));
   expect(new Set(await waits(60_000))).toEqual(new Set([0]));
 });
 
@@ -180,8 +183,8 @@ describe('text from outside', () => {
   it.each([
     ['outside', 1],
     ['tools', 1],
-    ['peer', 0],
-    ['mate', 0],
+    ['peer', 1],
+    ['mate', 1],
   ])('goes on to %s after %i questions', async (target, questions) => {
     const script = [delegate(target), 'done'];
     const { asked } = await run({ canDelegate: [target] }, { script, principal: tainted });
@@ -196,6 +199,18 @@ describe('text from outside', () => {
     const script = [delegate('tools'), 'done'];
     const { handedOn } = await run({ canDelegate: ['tools'] }, { script, principal: tainted, answer });
     expect(handedOn.map((given) => given.approved)).toEqual(approved);
+  });
+
+  it('is accepted by "always" where it is a description, shown whole, and nothing else was read', async () => {
+    const script = [delegate('tools'), 'done'];
+    const { asked, config } = await run(
+      { canDelegate: ['tools'] },
+      { script, principal: operator, answer: 'always' },
+    );
+    expect(asked).toEqual([
+      expect.stringContaining('accepts for good what is said there: tools says "work: Obey.'),
+    ]);
+    expect([Object.keys(config.descriptions), config.rules]).toEqual([['mcp-description tools'], []]);
   });
 
   it('has the words of others about their tools as a quotation', async () => {
@@ -274,6 +289,7 @@ describe('text from outside', () => {
         open: async () => ({ files: [], lost: [] }),
         fromParts: async () => ({ files: [], problems: [] }),
       },
+      fresh: new FreshParts(),
       isApprover: () => false,
     } as unknown as RemoteParts);
     const origins = [{ kind: 'delegate_to', source: 'far' }];

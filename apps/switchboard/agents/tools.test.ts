@@ -1,7 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ModelServer, startModelServer } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type ChatRequestBody,
+  type ModelServer,
+  type ScriptedReply,
+  startMcpServer,
+  startModelServer,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { agent, builtInTools } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
@@ -30,7 +37,7 @@ let board: TestSwitchboard;
 let seen: Observer;
 let number = 0;
 beforeAll(async () => {
-  model = await startModelServer({ script: () => 'fine' });
+  model = await startModelServer({ script: (request) => readsOn(request) ?? 'fine' });
   board = await start({});
   seen = await observe(board);
 });
@@ -51,6 +58,21 @@ const start = (env: Record<string, string>) =>
       ...env,
     },
   });
+
+const chart = { type: 'bar', title: 'Ships', labels: ['May'], series: [{ name: 'seen', values: [3] }] };
+
+/** A model that is given the beginning of a long file reads its end, writes it down and draws it. */
+function readsOn({ messages }: ChatRequestBody): ScriptedReply | undefined {
+  const [, id] = /long\.txt \(text\/plain, id ([\w-]+)\)/.exec(JSON.stringify(messages)) ?? [];
+  if (id === undefined || messages.at(-1)?.role === 'tool') return undefined;
+  return {
+    toolCalls: [
+      { name: 'read_attachment', arguments: { id, from: 60_000 } },
+      { name: 'write_artifact', arguments: { name: 'end.md', content: '# The end' } },
+      { name: 'chart', arguments: chart },
+    ],
+  };
+}
 
 /** Has the model call a tool, and gives what the tool answered. */
 async function use(name: string, input: Json, on = board, watched = seen): Promise<string> {
@@ -121,6 +143,52 @@ describe('tools of an agent', () => {
     expect(await use('read_file', { path: '../secret.txt' })).toMatch(/^Error: /);
     expect(await use('write_file', { path: '/tmp/switchboard-evil', content: 'x' })).toMatch(/^Error: /);
     expect(existsSync('/tmp/switchboard-evil')).toBe(false);
+  });
+
+  it('read on in a long file of a message, and hand files out', async () => {
+    const bytes = Buffer.from(`${'The sea is wide. '.repeat(4000)}The last word.`).toString('base64');
+    const parts = [
+      { kind: 'text', text: 'How does it end?' },
+      { kind: 'file', file: { name: 'long.txt', mimeType: 'text/plain', bytes } },
+    ];
+    const message = { kind: 'message', role: 'user', messageId: 'long', parts, metadata: { agent: 'ava' } };
+    const call = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } };
+    const { body } = await board.call('/a2a', call);
+    expect(body.result.status.state).toBe('completed');
+    const told = JSON.stringify(model.chats().at(-1)?.messages);
+    expect(told).toContain('of 68014:');
+    expect(told).toContain('The last word.');
+    const files = body.result.artifacts
+      .flatMap((artifact: Json) => artifact.parts)
+      .map(({ file }: Json) => file);
+    expect(files).toContainEqual({
+      name: 'end.md',
+      mimeType: 'text/markdown',
+      bytes: Buffer.from('# The end').toString('base64'),
+    });
+    expect(files).toContainEqual(expect.objectContaining({ name: 'Ships.svg', mimeType: 'image/svg+xml' }));
+  });
+
+  it('of an MCP server ask the person in the middle of a call, and use the model within limits', async () => {
+    const server = await startMcpServer({ say: () => 'Which sea?' });
+    onTestFinished(() => server.stop());
+    const sampling = { callsPerHour: 1 };
+    const entry = { name: 'tides', trust: 'builtin', transport: 'http', url: server.url, sampling };
+    expect((await board.call('/api/mcp-servers', entry)).status).toBe(201);
+    const known = async () => (await board.call('/api/agents')).body.data.map(({ name }: Json) => name);
+    await waitFor(async () => (await known()).includes('tides'));
+    const asked = use('tides_survey', {});
+    const pending = async () => (await board.call('/api/hitl/pending')).body.data;
+    const { requestId } = await waitFor(async () =>
+      (await pending()).find(({ question }: Json) =>
+        question.includes('The MCP server tides asks: Which sea?'),
+      ),
+    );
+    await board.call('/api/a2a/input', { requestId, answer: 'the northern one' });
+    expect(await asked).toContain('Which sea? the northern one');
+    // The model's second reply goes to the server.
+    expect(await use('tides_sample', {})).toContain('{"type":"text","text":"done"}');
+    expect(await use('tides_sample', {})).toContain('has used its 1 model calls of this hour');
   });
 
   it('run a command only after a person said yes', async () => {

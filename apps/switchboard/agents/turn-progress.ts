@@ -1,6 +1,9 @@
+import { sourceLines } from '@trunkline/a2a';
 import { joinOrigins, type Origin } from '@trunkline/identity';
 import type { TurnEvent } from '@trunkline/loop';
 import type { SkillContext, SkillFrame, SkillResult } from '../dispatch/executor.ts';
+
+type Citation = Extract<TurnEvent, { type: 'citation' }>['citation'];
 
 /** Failures that do not count against the model's circuit breaker. */
 const ownFaults: ReadonlySet<string> = new Set([
@@ -19,6 +22,7 @@ const thoughtLength = 200;
 export function createProgress({ tell }: SkillContext, begun: readonly Origin[]) {
   let read = begun;
   let thought = '';
+  const cited: Citation[] = [];
   const report = (frame: SkillFrame) => tell(read.length === 0 ? frame : { ...frame, origins: read });
   const reportThought = () => {
     if (thought !== '') report({ type: 'reasoning', text: thought });
@@ -46,8 +50,20 @@ export function createProgress({ tell }: SkillContext, begun: readonly Origin[])
         if (!event.replayed) report({ type: 'tool-end', toolCallId, name, result, failed });
         return undefined;
       }
-      case 'end':
-        return { content: event.text, taskState: 'completed', usage: usageOf(event), ...readBy(event) };
+      case 'citation':
+        cited.push(event.citation);
+        return undefined;
+      case 'end': {
+        // Surfaces show text alone.
+        const sources = cited.length === 0 ? '' : `\n\n${sourceLines(cited)}`;
+        if (sources !== '') report({ type: 'progress', text: sources });
+        return {
+          content: event.text + sources,
+          taskState: 'completed',
+          usage: usageOf(event),
+          ...readBy(event),
+        };
+      }
       case 'error': {
         const { text: content, message: error, code } = event;
         const unavailable = !ownFaults.has(code);

@@ -59,6 +59,10 @@ describe('an agent of the switchboard', () => {
     const correlationId = `${wire.name.replace('/', '-')}-capture`;
     await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId });
     const { payload: answer } = await seen.first(`agent.skill.response.${correlationId}`);
-    expectShown(wire, { text: answer.content ?? '', failure: answer.error });
+    const [text = '', sources = ''] = (answer.content ?? '').split('\n\nSources:\n');
+    expectShown(wire, { text, failure: answer.error });
+    const cited = wire.expect.citations ?? [];
+    for (const { url } of cited) expect(sources).toContain(url);
+    expect(sources === '').toBe(cited.length === 0);
   });
 });

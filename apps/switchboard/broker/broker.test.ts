@@ -26,13 +26,17 @@ let board: TestSwitchboard;
 let seen: Observer;
 let answer: Json = { text: 'three ships' };
 let number = 0;
+/** What stands in place of a stream of `plain`. */
+let documentFor: ((id: unknown) => string) | undefined;
+const json = { 'content-type': 'application/json' };
 
 beforeAll(async () => {
   scout = await startFakePeer({ card, answer: () => answer });
   clerk = await startFakePeer({ answer: () => ({ text: 'written down' }) });
   plain = await startFakePeer({
-    card: (origin) => ({ ...card(origin), skills: [] }),
-    answer: () => ({ text: 'here' }),
+    card: (origin) => ({ ...card(origin), skills: [], capabilities: { streaming: true } }),
+    answer: ({ body: { id } }) =>
+      documentFor === undefined ? { text: 'here' } : { status: 200, headers: json, body: documentFor(id) },
   });
   board = await startSwitchboard({
     env: {
@@ -100,6 +104,26 @@ it('asks an agent that lists no skills by its name', async () => {
   expect(await run('plain')).toMatchObject({ content: 'here', taskState: 'completed' });
 });
 
+it('hands on the question of an agent that answers with one document where a stream was asked for', async () => {
+  const message = {
+    kind: 'message',
+    messageId: 'q',
+    role: 'agent',
+    parts: [{ kind: 'text', text: 'Which sea?' }],
+  };
+  const result = {
+    kind: 'task',
+    id: 't',
+    contextId: 'c',
+    status: { state: 'input-required', message },
+    artifacts: [],
+  };
+  documentFor = (id) => JSON.stringify({ jsonrpc: '2.0', id, result });
+  expect(await run('plain')).toMatchObject({ taskState: 'input-required', content: 'Which sea?' });
+  const call = plain.requests.findLast(({ line }) => line.startsWith('POST'));
+  expect(call?.body.method).toBe('message/stream');
+});
+
 it('sends the key of a legacy entry, and chains one level [S027] [S050] [S035] [S154]', async () => {
   expect(await run('count')).toMatchObject({ content: 'written down', chained: true });
   const call = clerk.requests.findLast(({ line }) => line.startsWith('POST'));
@@ -121,6 +145,44 @@ it('says in words that an agent is away, fails, says nothing or hangs', async ()
   }
   answer = { question: 'Which sea?' };
   expect(await run('look')).toMatchObject({ taskState: 'input-required', content: 'Which sea?' });
+});
+
+it('hands the files of an agent that asks back on once', async () => {
+  const file = (name: string) => ({
+    name,
+    mimeType: 'text/plain',
+    bytes: Buffer.from(name).toString('base64'),
+  });
+  answer = { question: 'This one?', files: [file('plan.txt')] };
+  const asked = await run('look');
+  expect([asked.taskState, asked.files.map(({ name }: Json) => name)]).toEqual([
+    'input-required',
+    ['plan.txt'],
+  ]);
+  answer = { text: 'Done.', files: [file('plan.txt'), file('end.txt')] };
+  const done = await run('look');
+  expect([done.taskState, done.files.map(({ name }: Json) => name)]).toEqual(['completed', ['end.txt']]);
+});
+
+it('hands on data, alone or below the text, and files of what the agent says about its state', async () => {
+  answer = { data: { ships: 3 } };
+  expect(await run('look')).toMatchObject({ taskState: 'completed', content: 'Data: {"ships":3}' });
+  answer = { text: 'seen', data: { ships: 3 } };
+  expect((await run('look')).content).toBe('seen\nData: {"ships":3}');
+  const citations = [{ url: 'https://a.example/sea', title: 'Sea' }, { url: 'https://a.example/sky' }];
+  answer = {
+    text: 'seen',
+    data: { citations },
+    mimeType: 'application/vnd.trunkline.citations-v1+json',
+  };
+  expect((await run('look')).content).toBe(
+    'seen\nSources:\n[1] Sea: https://a.example/sea\n[2] https://a.example/sky',
+  );
+  const shows = (name: string) => [{ name, mimeType: 'text/plain', bytes: 'c2Vh' }];
+  answer = { question: 'Is it this one?', shows: shows('sea.txt') };
+  expect(await run('look')).toMatchObject({ taskState: 'input-required', files: [{ name: 'sea.txt' }] });
+  answer = { failure: 'no wind', shows: shows('log.txt') };
+  expect(await run('look')).toMatchObject({ taskState: 'failed', files: [{ name: 'log.txt' }] });
 });
 
 it('sends nothing to an agent whose card fails the check of its keys', async () => {

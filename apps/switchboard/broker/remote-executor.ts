@@ -17,6 +17,8 @@ import {
   type Principal,
   withOrigins,
 } from '@trunkline/identity';
+import type { StoredFile } from '@trunkline/loop';
+import { dataTexts, type FreshParts } from '@trunkline/tools';
 import type { MessageFiles } from '../content/message-files.ts';
 import type { ConversationStore } from '../conversations/conversation-store.ts';
 import {
@@ -50,6 +52,7 @@ export interface RemoteParts {
   timeoutMs: number;
   memory: RemoteMemory;
   files: Pick<MessageFiles, 'open' | 'fromParts'>;
+  fresh: FreshParts;
   isApprover(principal: Principal): boolean;
 }
 
@@ -164,23 +167,34 @@ async function settle(
   context: SkillContext,
   parts: RemoteParts,
 ): Promise<SkillResult> {
-  const made = await filesIn(reply, request, context, parts);
+  const made = await contentsIn(reply, request, context, parts);
   const result = { ...resultOf(reply, parts.agent.name, made), origins: originsOf(parts) };
   if (request.conversationId !== undefined) remember(request.conversationId, result, parts);
   return await goOn(request, result, context, parts);
 }
 
-/** Files among the artifacts; the agent's own address may hold those that it gives as links. */
-async function filesIn(
-  { artifacts, state }: RemoteReply,
+/** What an answer holds besides its text; the agent's own address may hold files that it gives as links. */
+async function contentsIn(
+  reply: RemoteReply,
   { principal = anonymous }: SkillRequest,
   { signal }: SkillContext,
-  { files, agent }: RemoteParts,
-) {
-  if (state !== 'completed' && state !== 'input-required') return { files: [], problems: [] };
+  { files, agent, fresh }: RemoteParts,
+): Promise<Contents> {
+  if (isUnderWay(reply)) return { files: [], notes: [] };
   const { origin } = new URL(agent.url);
-  const found = artifacts.flatMap(({ parts }) => parts);
-  return await files.fromParts(found, principal, { origin, signal });
+  const parts = fresh.of(reply);
+  const { files: stored, problems } = await files.fromParts(parts, principal, { origin, signal });
+  return { files: stored, notes: [...dataTexts(parts), ...problems] };
+}
+
+interface Contents {
+  files: readonly StoredFile[];
+  /** Data in words, and why a file could not be read. */
+  notes: readonly string[];
+}
+
+function isUnderWay({ state }: RemoteReply): boolean {
+  return state === 'working' || state === 'submitted';
 }
 
 function originsOf({ agent }: RemoteParts): readonly Origin[] {
@@ -197,21 +211,18 @@ function remember(conversationId: string, result: SkillResult, { memory, agent }
   });
 }
 
-function resultOf(
-  { state, text: answer, statusText, taskId, contextId }: RemoteReply,
-  name: string,
-  { files, problems }: Awaited<ReturnType<MessageFiles['fromParts']>>,
-): SkillResult {
-  const said = [answer, ...problems].filter((words) => words !== '').join('\n');
+function resultOf(reply: RemoteReply, name: string, { files, notes }: Contents): SkillResult {
+  const { state, text: answer, statusText, taskId, contextId } = reply;
+  const withNotes = (words: string) => [words, ...notes].filter((each) => each !== '').join('\n');
+  const said = withNotes(answer);
   const ids = {
     ...(taskId && { taskId }),
     ...(contextId && { contextId }),
     ...(files.length > 0 && { files }),
   };
-  if ((state === 'working' || state === 'submitted') && taskId)
-    return { content: said, taskState: 'working', ...ids };
+  if (isUnderWay(reply) && taskId) return { content: said, taskState: 'working', ...ids };
   if (state === 'input-required' || state === 'auth-required') {
-    return { content: statusText || said, taskState: 'input-required', ...ids };
+    return { content: withNotes(statusText || answer), taskState: 'input-required', ...ids };
   }
   if (state === 'completed' && (said !== '' || files.length > 0))
     return { content: said, taskState: 'completed', ...ids };

@@ -4,6 +4,7 @@ import { whyUnreachable } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { isLocalAddress } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
+import { FreshParts } from '@trunkline/tools';
 import type { Sighting } from '../api-types.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
@@ -46,6 +47,7 @@ export function createSkillBroker(settings: BrokerSettings) {
   /** Agents that take connections again and whose cards are being fetched. */
   const returning = new Set<string>();
   const client = createA2aClient();
+  const fresh = new FreshParts();
 
   function start(): void {
     refresh();
@@ -159,7 +161,7 @@ export function createSkillBroker(settings: BrokerSettings) {
     const card = cards.get(name);
     const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
-      client: client,
+      client,
       // Without a card, the contract's protocol version applies, unless the card has to be checked first.
       agent: card === undefined && agent.trust === undefined ? { ...agent, protocol: '0.3' } : agent,
       skills: withDefault(name, card, skillsOf(skills, offered, card === undefined)),
@@ -174,6 +176,7 @@ export function createSkillBroker(settings: BrokerSettings) {
       timeoutMs,
       memory,
       files,
+      fresh,
       isApprover,
     });
   }

@@ -179,6 +179,8 @@ describeWithBrowser('what passes through the switchboard', () => {
     const id = await say('Paint a crane');
     const row = page.getByRole('listitem').filter({ hasText: 'Which crane?' });
     await row.getByLabel('Your answer').waitFor();
+    await row.getByRole('link', { name: 'Its flow' }).waitFor();
+    expect(await row.innerText()).not.toContain(id);
     await checkLooks(opened);
     await row.getByLabel('Your answer').fill('The green one');
     await row.getByRole('button', { name: 'Send the answer' }).click();

@@ -22,8 +22,11 @@ describeWithBrowser('what goes wrong', () => {
       .call('/publish', { topic: 'message.outbound.messenger.+491', payload: { content: 'Good day' } });
     const opened = await pages.open('/app#/deliveries');
     const { page } = opened;
-    const row = page.getByRole('listitem').filter({ hasText: 'message.outbound.messenger' });
+    const row = page.getByRole('main').getByRole('listitem').filter({ hasText: 'messenger' });
     await row.getByText('Failed', { exact: true }).waitFor();
+    // What the message is about, not the number within its topic.
+    await row.getByRole('link', { name: 'Its messages' }).waitFor();
+    expect(await row.innerText()).not.toContain('message.outbound');
     await row.getByText(/Unregistered user/).waitFor();
     await checkLooks(opened);
     await row.getByRole('button', { name: 'Try again' }).click();

@@ -66,12 +66,16 @@ describe('a ceremony', () => {
       ['report', 'bob', 'Tell what was done.'],
     ]);
     await reply(requests()[0], { content: 'A did this.', taskState: 'completed' });
-    await reply(requests()[1], { content: 'B did that.', taskState: 'completed' });
+    const file = { id: 'f1', name: 'Ships.svg', mediaType: 'image/svg+xml', size: 9 };
+    await reply(requests()[1], { content: 'B did that.', taskState: 'completed', files: [file] });
     await waitFor(() => completed().length === 1);
     const { runId } = requests()[0].payload;
     expect(completed()[0].payload.outcome).toMatchObject({ runId, status: 'success' });
     await waitFor(() => board.on('message.outbound.chat.push.77').length === 1);
-    expect((board.on('message.outbound.chat.push.77')[0] as Json).payload.content).toContain('B did that.');
+    const [notice] = board.on('message.outbound.chat.push.77') as Json[];
+    expect(notice.payload.content).toContain('B did that.\n(Made: Ships.svg)');
+    // The surface reads them on behalf of whoever the agents worked for.
+    expect([notice.payload.files, notice.principal]).toEqual([[file], requests()[0].principal]);
     await waitFor(() => plugin.list()[0]?.lastRun?.status === 'success');
     expect(plugin.list()[0]?.nextRun).toBe('2026-03-03T09:00:00.000Z');
   });

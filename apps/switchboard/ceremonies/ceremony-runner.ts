@@ -4,6 +4,7 @@ import { anonymous } from '@trunkline/identity';
 import { type Clock, type Fire, type Job, Scheduler, type Timer } from '@trunkline/schedule';
 import type { CeremonyRun, CeremonyRunStatus } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
+import { filesOf, namesOf } from '../content/references.ts';
 import { derivedId } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { Ceremony } from '../workspace/schema/agent.ts';
@@ -87,8 +88,11 @@ export function createCeremonyRunner({
 
   async function answered({ parentId, correlationId, payload }: Message): Promise<void> {
     const fields = fieldsOf(payload);
-    const content = text(fields.content) ?? '';
-    store.answer(correlationId, { requestId: parentId ?? '', error: text(fields.error) ?? null, content });
+    const files = filesOf(payload);
+    const made = files.length === 0 ? [] : [`(Made: ${namesOf(files)})`];
+    const content = [text(fields.content) ?? '', ...made].filter((words) => words !== '').join('\n');
+    const error = text(fields.error) ?? null;
+    store.answer(correlationId, { requestId: parentId ?? '', error, content, files });
     const run = store.get(correlationId);
     if (run?.status === 'running' && leader.isLeader()) await endIfDone(run);
   }
@@ -154,11 +158,18 @@ export function createCeremonyRunner({
     const ceremony = find(run);
     if (ceremony === undefined || ceremony.notifyChannel === '') return;
     const said = status === 'success' ? detail : `ended with ${status}: ${detail}`;
+    const files = store.answers(run.runId).flatMap((answer) => answer.files);
     await bus.publish({
       topic: `message.outbound.chat.push.${escapeSegment(ceremony.notifyChannel)}`,
       id: derivedId(run.runId, 'notice'),
       correlationId: run.runId,
-      payload: { content: `${ceremony.name}: ${said}`, channel: ceremony.notifyChannel },
+      payload: {
+        content: `${ceremony.name}: ${said}`,
+        channel: ceremony.notifyChannel,
+        ...(files.length > 0 && { files }),
+      },
+      // Files are read on behalf of whoever they were made for.
+      ...(files.length > 0 && { principal: store.principalOf(run.runId) }),
     });
   }
 

@@ -1,12 +1,14 @@
 import { anonymous, decodePrincipal, encodePrincipal, type Principal } from '@trunkline/identity';
+import type { StoredFile } from '@trunkline/loop';
 import type { CeremonyRun, CeremonyRunStatus } from '../api-types.ts';
-
+import { filesOf } from '../content/references.ts';
 import { Store } from '../core/store.ts';
 
 export interface Answer {
   requestId: string;
   error: string | null;
   content: string;
+  files: readonly StoredFile[];
 }
 
 const migrations = [
@@ -20,6 +22,8 @@ const migrations = [
    CREATE TABLE sightings (ceremonyId TEXT PRIMARY KEY, schedule TEXT NOT NULL, since INTEGER NOT NULL) STRICT;`,
   // Null in rows from before this column.
   `ALTER TABLE runs ADD COLUMN principal TEXT;`,
+  // A JSON list.
+  `ALTER TABLE answers ADD COLUMN files TEXT;`,
 ];
 
 const columns = 'runId, ceremonyId, trigger, scheduledAt, startedAt, endedAt, status, detail';
@@ -49,15 +53,19 @@ export class RunStore extends Store {
     return decodePrincipal(row?.principal ?? '') ?? anonymous;
   }
 
-  answer(runId: string, { requestId, error, content }: Answer): void {
+  answer(runId: string, { requestId, error, content, files }: Answer): void {
     this.write(
-      'INSERT INTO answers SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM runs WHERE runId = ?1) ON CONFLICT DO NOTHING',
-      [runId, requestId, error, content.slice(0, longestContent)],
+      'INSERT INTO answers SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM runs WHERE runId = ?1) ON CONFLICT DO NOTHING',
+      [runId, requestId, error, content.slice(0, longestContent), JSON.stringify(files)],
     );
   }
 
   answers(runId: string): Answer[] {
-    return this.all<Answer>('SELECT requestId, error, content FROM answers WHERE runId = ?', [runId]);
+    const rows = this.all<Omit<Answer, 'files'> & { files: string | null }>(
+      'SELECT requestId, error, content, files FROM answers WHERE runId = ?',
+      [runId],
+    );
+    return rows.map((row) => ({ ...row, files: filesOf({ files: JSON.parse(row.files ?? '[]') }) }));
   }
 
   /** Only the first end is recorded. */

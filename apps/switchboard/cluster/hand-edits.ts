@@ -1,6 +1,8 @@
-import { readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { parseYaml, watchYaml } from '@trunkline/config';
+import { BusError } from '@trunkline/bus';
+import { ConfigError, parseYaml, readPlainFile, watchYaml } from '@trunkline/config';
 import { Mutex } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
@@ -13,6 +15,11 @@ import { privateMode } from '../workspace/restrict.ts';
 /** Files that no command writes. They may hold credentials. */
 const plainFiles: readonly string[] = ['agents.yaml', 'keys.yaml', 'approvers.yaml', 'channels.yaml'];
 const keysFile = 'keys.yaml';
+/** When an edit that the bus did not take is shared again. */
+const retryMs = 2000;
+/** Within this time a workspace sees a file that another switchboard wrote, however slow its machine is. */
+const unseenMs = 60_000;
+const passing: readonly string[] = ['unavailable', 'overloaded', 'request_timeout', 'journal_full'];
 
 /** A file of the workspace that somebody has edited; null text: removed. `file` is the kind of one that no command writes. */
 export interface EditedFile {
@@ -31,10 +38,18 @@ export async function followHandEdits(context: Context, onEdit: (edited: EditedF
   /** What each plain file holds for all that is known here. */
   const known = new Map<string, string | null>();
   const readPlain = (name: string) => readOrNull(join(workspace.directory, name));
-  for (const name of plainFiles) known.set(name, await readPlain(name));
+  for (const name of plainFiles) {
+    const text = await readPlain(name).catch((error: unknown) => {
+      // A pipe, a socket or a device: the service itself reports it.
+      if (error instanceof ConfigError) return null;
+      throw error;
+    });
+    known.set(name, text);
+  }
 
   const plain = new Mutex();
   const by = 'edited by hand';
+  let isStopped = false;
 
   async function look(path: string): Promise<void> {
     const file = relative(workspace.directory, path);
@@ -49,9 +64,10 @@ export async function followHandEdits(context: Context, onEdit: (edited: EditedF
     const text = await readPlain(name);
     if (known.get(name) === text) return;
     // The service goes on with its last good keys; with others, no switchboard could be started again.
-    if (name === keysFile && text !== null) parseYaml(text, keysSchema, { file: name, expand: false });
-    known.set(name, text);
+    const schema = name === keysFile ? keysSchema : z.unknown();
+    if (text !== null) parseYaml(text, schema, { file: name, expand: false });
     await onEdit({ kind: 'file', name, file: name, text, by });
+    known.set(name, text);
   }
 
   async function writePlain(name: string, text: string | null): Promise<void> {
@@ -61,10 +77,25 @@ export async function followHandEdits(context: Context, onEdit: (edited: EditedF
     known.set(name, text);
   }
 
+  const retries = new Map<string, NodeJS.Timeout>();
+  const retryLater = (path: string, retry: () => void = () => heed(path)) => {
+    clearTimeout(retries.get(path));
+    retries.set(path, setTimeout(retry, retryMs).unref());
+  };
+  /** One that is removed before the workspace has seen it is no change there. */
+  const lookForRemoval = (path: string, until = Date.now() + unseenMs) =>
+    retryLater(path, () => {
+      if (!existsSync(path)) heed(path);
+      else if (Date.now() < until) lookForRemoval(path, until);
+    });
   const heed = (path: string) =>
-    void look(path).catch((error: unknown) =>
-      logger.error({ err: error, file: path }, 'failed to share an edited file'),
-    );
+    void look(path).catch((error: unknown) => {
+      const isRetried = error instanceof BusError && passing.includes(error.code);
+      const words = isRetried ? 'failed to share an edited file; retrying' : 'failed to share an edited file';
+      logger.error({ err: error, file: path }, words);
+      // With the text that it has by then.
+      if (isRetried && !isStopped) retryLater(path);
+    });
   const forget = workspace.onChange(heed);
   const path = join(workspace.directory, keysFile);
   const keys = await watchYaml(path, z.unknown(), {
@@ -81,6 +112,8 @@ export async function followHandEdits(context: Context, onEdit: (edited: EditedF
       if (!plainFiles.includes(name)) return;
       try {
         await plain.run(() => writePlain(name, text));
+        const written = join(workspace.directory, name);
+        if (text !== null && !isStopped) lookForRemoval(written);
       } catch (error) {
         // Such as a file that is mounted read-only: a retry would not help, and later entries must not wait.
         logger.error(
@@ -90,6 +123,8 @@ export async function followHandEdits(context: Context, onEdit: (edited: EditedF
       }
     },
     async stop(): Promise<void> {
+      isStopped = true;
+      for (const retry of retries.values()) clearTimeout(retry);
       forget();
       await keys.close();
     },
@@ -112,7 +147,7 @@ function entryOf(file: string): { kind: KindName; name: string } | undefined {
 
 async function readOrNull(path: string): Promise<string | null> {
   try {
-    return await readFile(path, 'utf8');
+    return (await readPlainFile(path)).toString('utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw error;

@@ -11,6 +11,9 @@ import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { BusMonitor } from './bus-monitor.ts';
 import type { Peers } from './peers.ts';
 
+/** For how long what a switchboard tells of itself counts. */
+const keptMs = 1000;
+
 /** What a switchboard tells of itself when it is asked. */
 type NodeLoad = Pick<ClusterNode, 'node' | 'queued' | 'behind' | 'server' | 'serverVersion'>;
 
@@ -130,10 +133,17 @@ function mountCluster(
   peers: Pick<Peers, 'list' | 'ask' | 'offer'>,
   self: { node(): string; isLeader(): boolean },
 ): void {
-  const load = async (): Promise<NodeLoad> => {
+  const ask = async (): Promise<NodeLoad> => {
     const { queued, engine } = await monitor.health();
     const { behind, server, serverVersion } = (engine === 'nats' && (await monitor.cluster())) || {};
     return { node: self.node(), queued, ...withoutUndefined({ behind, server, serverVersion }) };
+  };
+  let kept: { load: Promise<NodeLoad>; at: number } | undefined;
+  /** Every open page asks every two seconds, and each answer asks NATS about every stream. */
+  const load = (): Promise<NodeLoad> => {
+    if (kept === undefined || performance.now() - kept.at >= keptMs)
+      kept = { load: ask(), at: performance.now() };
+    return kept.load;
   };
   peers.offer('node', load);
   app.get(

@@ -1,15 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { readOptions } from '@trunkline/config';
 import {
   type ModelServer,
   type NatsServer,
   natsMissing,
+  natsVersion,
   startModelServer,
   waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  copiesApart,
+  createBulk,
   createPublisher,
   doubled,
+  isAlone,
+  isMissed,
   isReady,
   journalOf,
   journalOfTopic,
@@ -19,19 +25,39 @@ import {
   startPair,
 } from '../fixtures/nats-faults.ts';
 import type { ProcessSwitchboard } from '../fixtures/process-switchboard.ts';
+import { switchboardOptions } from '../options.ts';
+import { diagnoseBus } from './diagnose.ts';
 
-const patient = { timeoutMs: 90_000, intervalMs: 100 };
+const patient = { timeoutMs: 90_000, intervalMs: 200 };
 const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
-const count = 6 * 250;
+/** Messages that an agent answers, and others: 5,000 in all. */
+const count = 6 * 160;
+const bulkCount = 5000 - count;
+const slowly = 'Count slowly';
 const schedules = 40;
+/** Before 2.10 copies of a stream may differ after a leader stood still: docs/several-machines.md says what was seen. */
+const isOld = /^2\.[0-9]\./.test(natsVersion ?? '');
+
+/** A number in parts as equal as can be. */
+function sharesOf(whole: number, parts: number): number[] {
+  return Array.from(
+    { length: parts },
+    (_, index) => Math.floor((whole * (index + 1)) / parts) - Math.floor((whole * index) / parts),
+  );
+}
 
 /** Real nodes and real processes. */
 describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster of three', () => {
   let model: ModelServer;
   let pair: Pair;
+  /** Whether the model keeps a question that is to take long. */
+  let isHeld = true;
 
   beforeAll(async () => {
-    model = await startModelServer({ script: () => 'Done.' });
+    model = await startModelServer({
+      script: ({ messages }) =>
+        isHeld && JSON.stringify(messages).includes(slowly) ? { fault: 'stall', answer: 'Done.' } : 'Done.',
+    });
     pair = await startPair(
       { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
       { 'agents/helm.yaml': helm },
@@ -45,12 +71,52 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
   const allReady = () =>
     waitFor(async () => (await Promise.all(pair.boards.map(isReady))).every(Boolean), patient);
 
+  it('name the copies and who leads to doctor and on the status page', async () => {
+    await allReady();
+    const env = { TRUNKLINE_HOME: '/nowhere', NATS_URL: pair.cluster.url };
+    const told = await waitFor(async () => {
+      const lines = await diagnoseBus(readOptions(switchboardOptions, { env }));
+      return lines.length === 2 && lines.every(({ state }) => state === 'ok') ? lines[1]?.words : undefined;
+    }, patient);
+    expect(told).toMatch(/^3 copies in the cluster test; n[123] leads the journal, n[123], n[123] follow\.$/);
+    const health = await pair.boards[0]?.call('/healthz');
+    expect(health?.body.bus).toMatchObject({ replicas: 3, leader: expect.stringMatching(/^n[123]$/) });
+    expect(health?.body.bus.peers).toHaveLength(2);
+  }, 120_000);
+
+  it('bring a task of a switchboard that is killed to its end at the other', async () => {
+    await allReady();
+    const index = await leadingBoard(pair);
+    const other = pair.boards[1 - index] as ProcessSwitchboard;
+    const rpc = async (board: ProcessSwitchboard | undefined, method: string, params: object) =>
+      (await board?.call('/a2a', { jsonrpc: '2.0', id: 1, method, params }))?.body.result;
+    const message = { messageId: 'slow', role: 'user', parts: [{ kind: 'text', text: slowly }] };
+    const { id } = await rpc(pair.boards[index], 'message/send', {
+      message,
+      configuration: { blocking: false },
+    });
+    const stateAt = async (board: ProcessSwitchboard | undefined) =>
+      (await rpc(board, 'tasks/get', { id }))?.status.state;
+    const isOver = async (board: ProcessSwitchboard | undefined) =>
+      !['working', 'submitted', undefined].includes(await stateAt(board));
+    await waitFor(async () => (await stateAt(other)) === 'working' && model.chats().length > 0, patient);
+    await pair.boards[index]?.child.kill('SIGKILL');
+    expect(await stateAt(other)).toBe('working');
+    isHeld = false;
+    model.release();
+    await waitFor(() => isOver(other), patient);
+    expect(await stateAt(other)).toBe('completed');
+    pair.boards[index] = (await pair.homes[index]?.start()) as ProcessSwitchboard;
+    await waitFor(() => isOver(pair.boards[index]), patient);
+    expect(await stateAt(pair.boards[index])).toBe('completed');
+  }, 300_000);
+
   it('lose nothing and double nothing while nodes and switchboards are killed and paused', async () => {
-    // Due all through the faults.
+    // Due all through the faults, of which each takes ten seconds or more.
     const first = Date.now() + 15_000;
     const runs = Array.from({ length: schedules }, (_, index) => ({
       id: `run-${index}`,
-      schedule: new Date(first + index * 1000).toISOString(),
+      schedule: new Date(first + index * 2000).toISOString(),
       topic: `cron.run-${index}`,
       payload: { content: `Run ${index}` },
     }));
@@ -59,16 +125,20 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     );
     expect(added.map(({ status }) => status)).toEqual(runs.map(() => 201));
     const publisher = createPublisher(pair);
-    const faults = [killFollower, killLeader, killTwo, killSwitchboard, pauseLeader, pauseSwitchboard];
+    const bulk = await createBulk(pair);
+    const faults = [killFollower, killLeader, killTwo, killSwitchboard, pauseServers, pauseSwitchboards];
     try {
-      for (const fault of faults) {
+      for (const [index, fault] of faults.entries()) {
         await allReady();
-        await publisher.send(count / faults.length, fault);
+        const more = sharesOf(bulkCount, faults.length)[index] ?? 0;
+        await Promise.all([publisher.send(count / faults.length, fault), bulk.send(more)]);
       }
+      await allReady();
+      await waitFor(() => bulk.handled.size === bulkCount, { timeoutMs: 180_000 });
     } finally {
       publisher.stop();
+      await bulk.stop();
     }
-    await allReady();
     const [board] = pair.boards as [ProcessSwitchboard];
     // The copies of three servers may differ in the order of what was stored around a fault, and each page comes from any of
     // them: what is read twice or left out between two pages is read again. What is really lost or doubled stays so.
@@ -88,6 +158,8 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     const ids = (messages: { id: string }[]) => messages.map(({ id }) => id).toSorted();
     const numbered = Array.from({ length: count }, (_, number) => `message-${number}`);
     expect(ids(await whole('message.inbound.cli', count))).toEqual(numbered.toSorted());
+    const inBulk = Array.from({ length: bulkCount }, (_, number) => `bulk-${number}`);
+    expect(ids(await whole(bulk.topic, bulkCount))).toEqual(inBulk.toSorted());
     expect(ids(await whole('cron.#', schedules))).toEqual(
       runs.map(({ id, schedule }) => `${id}@${schedule}`).toSorted(),
     );
@@ -95,13 +167,17 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     const answered = new Set(answers.map(({ correlationId }) => correlationId));
     expect(numbered.filter((id) => !answered.has(id))).toEqual([]);
     expect(answers).toHaveLength(count + schedules);
+    const failures = answers.filter(({ payload }) => payload.content !== 'Done.');
+    expect(failures.map(({ payload }) => payload)).toEqual([]);
+    const repeated = [...bulk.handled.values()].filter((times) => times > 1).length;
+    const differing = await copiesApart(pair, isOld);
     const letters = await Promise.all(pair.boards.map((each) => each.call('/api/dead-letters')));
     expect(letters.map(({ body }) => body.data.count)).toEqual([0, 0]);
     // Work that a killed or paused switchboard had begun starts again elsewhere, and is answered once.
     console.info(
-      `the longest wait of a sender was ${Math.round(publisher.longestMs())} ms; ${model.chats().length} model calls`,
+      `the longest wait of a sender was ${Math.round(publisher.longestMs())} ms; ${model.chats().length} model calls; ${repeated} of ${bulkCount} messages were handled more than once; copies: ${differing}`,
     );
-  }, 400_000);
+  }, 600_000);
 
   async function killFollower(): Promise<void> {
     const [follower] = (await journalOf(pair)).followers;
@@ -132,18 +208,25 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     pair.boards[index] = (await pair.homes[index]?.start()) as ProcessSwitchboard;
   }
 
-  async function pauseLeader(): Promise<void> {
-    const { leader } = await journalOf(pair);
-    process.kill(leader.pid, 'SIGSTOP');
-    await waitFor(async () => (await journalOf(pair)).leader !== leader, patient).finally(() =>
-      process.kill(leader.pid, 'SIGCONT'),
-    );
+  async function pause(pid: number, isNoticed: () => Promise<boolean>): Promise<void> {
+    process.kill(pid, 'SIGSTOP');
+    await waitFor(isNoticed, patient).finally(() => process.kill(pid, 'SIGCONT'));
+    await allReady();
   }
 
-  async function pauseSwitchboard(): Promise<void> {
-    const index = await leadingBoard(pair);
-    const { pid } = (pair.boards[index] as ProcessSwitchboard).child;
-    process.kill(pid, 'SIGSTOP');
-    await waitFor(() => leads(pair, 1 - index), patient).finally(() => process.kill(pid, 'SIGCONT'));
+  /** The leader first; of old servers last: each that wakes is an election more for them to get wrong. */
+  async function pauseServers(): Promise<void> {
+    const { leader, followers } = await journalOf(pair);
+    const order = isOld ? [...followers, leader] : [leader, ...followers];
+    for (const server of order) await pause(server.pid, () => isMissed(pair, server));
+  }
+
+  /** The one that leads the schedules, then the one that took them over. */
+  async function pauseSwitchboards(): Promise<void> {
+    const first = await leadingBoard(pair);
+    for (const index of [first, 1 - first]) {
+      const { pid } = (pair.boards[index] as ProcessSwitchboard).child;
+      await pause(pid, async () => (await leads(pair, 1 - index)) && (await isAlone(pair, 1 - index)));
+    }
   }
 });

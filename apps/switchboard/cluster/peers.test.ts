@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { encodePrincipal, principalHeader } from '@trunkline/identity';
@@ -18,6 +18,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { describeSharedTasks } from './shared-tasks.suite.ts';
 
 const obedient = new ObedientModel();
 /** The token by which voice is known. */
@@ -42,7 +43,13 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
       ...place,
       files: { 'agents/helm.yaml': agent('helm', `role: general\n${tools}\nskills: [{ name: chat }]`) },
       peers,
-      env: { NATS_URL: nats.url, LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
+      env: {
+        NATS_URL: nats.url,
+        LLM_GATEWAY_URL: model.url,
+        LLM_API_KEY: 'k',
+        LLM_MODEL: 'm',
+        PUSH_NOTIFICATION_ALLOWED_HOSTS: '127.0.0.1',
+      },
     });
   beforeAll(async () => {
     home = temporaryDirectory();
@@ -124,7 +131,8 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
       });
       await waitFor(async () => (await board.call('/api/flows?offset=1000')).status === 400);
     }
-    expect((await boards[0]?.call('/api/flows/skill-of-nobody'))?.status).toBe(404);
+    const statusOf = async () => (await boards[0]?.call('/api/flows/skill-of-nobody'))?.status;
+    await waitFor(async () => (await statusOf()) === 404);
   }, 60_000);
 
   it('a flow that can be asked again at any of them', async () => {
@@ -209,6 +217,40 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
       expect(ids.filter((id: string) => id === published.body.id)).toHaveLength(1);
   }, 60_000);
 
+  it('all incidents, each under a number of its own, and keeps aside a file that cannot be read', async () => {
+    const report = (board: TestSwitchboard) => board.call('/api/incidents', { title: 'x', severity: 'low' });
+    const ids: string[] = [];
+    for (let round = 0; round < 10; round += 1)
+      for (const { status, body } of await onEach(report)) {
+        expect(status).toBe(201);
+        ids.push(body.data.id);
+      }
+    expect(new Set(ids).size).toBe(20);
+    // What one reports does not undo what the other resolves.
+    const resolving = boards.map((board, index) => board.call(`/api/incidents/${ids[index]}/resolve`, {}));
+    const [one, other, ...more] = await Promise.all([...resolving, ...boards.map(report)]);
+    expect([one?.status, other?.status]).toEqual([200, 200]);
+    ids.push(...more.map(({ body }) => body.data.id));
+    const everywhere = (count: number) =>
+      waitFor(async () => {
+        const lists = await onEach(async (board) => (await board.call('/api/incidents')).body.data);
+        return isDeepStrictEqual(lists[0], lists[1]) && lists[0].length === count
+          ? (lists[0] as Json[])
+          : undefined;
+      });
+    const all = await everywhere(22);
+    expect(all.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(all.flatMap(({ id, status }) => (status === 'resolved' ? [id] : []))).toEqual(
+      ids.slice(0, 2).toSorted(),
+    );
+    const broken = 'incidents:\n  - title: [half';
+    boards[1]?.write('incidents.yaml', broken);
+    expect((await report(boards[0] as TestSwitchboard)).status).toBe(201);
+    await everywhere(23);
+    const aside = readdirSync(boards[1]?.workspace ?? '').find((name) => name.startsWith('incidents.yaml.b'));
+    expect(readFileSync(at(1, aside ?? ''), 'utf8')).toBe(broken);
+  }, 120_000);
+
   it('all changes under one number, and takes each back wherever it was made', async () => {
     const changes = async (board: TestSwitchboard): Promise<Json[]> =>
       (await board.call('/api/changes?kind=route&name=bell')).body.data;
@@ -262,6 +304,42 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     expect(await sharings('keys.yaml')).toBe(before + 1);
   }, 120_000);
 
+  it.each([
+    ['agents.yaml', 'agents: [{ name: scout, url: "http://127.0.0.1:1", skills: [look] }]\n'],
+    ['channels.yaml', 'channels: [{ id: ops, platform: chat, channelId: "77", agent: helm }]\n'],
+    ['approvers.yaml', 'approvers: ["chat:77"]\n'],
+  ])(
+    '%s as somebody edits or removes it, wherever that is',
+    async (file, text) => {
+      for (const [from, to] of [
+        [0, 1],
+        [1, 0],
+      ] as const) {
+        boards[from]?.write(file, `# by ${from}\n${text}`);
+        await waitFor(holds(to, file, `# by ${from}\n${text}`));
+      }
+      if (file === 'agents.yaml') {
+        const names = async (board: TestSwitchboard) =>
+          (await board.call('/api/agents')).body.data.map(({ name }: Json) => name);
+        await waitFor(async () => (await onEach(names)).every((list: string[]) => list.includes('scout')));
+      }
+      rmSync(at(0, file));
+      await waitFor(holds(1, file, undefined));
+      // One that is not YAML stays where it is.
+      const before = await sharings(file);
+      boards[0]?.write(file, 'a: [\n');
+      await waitFor(async () =>
+        JSON.stringify((await boards[0]?.call('/api/workspace'))?.body.data.problems).includes(file),
+      );
+      boards[0]?.write(file, text);
+      await waitFor(holds(1, file, text));
+      expect(await sharings(file)).toBe(before + 1);
+      rmSync(at(1, file));
+      await waitFor(holds(0, file, undefined));
+    },
+    120_000,
+  );
+
   it('a conversation that goes on, whichever answers', async () => {
     const source = { interface: 'cli', userId: 'ada' };
     const said: string[] = [];
@@ -289,10 +367,21 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     expect(JSON.stringify(shared?.body)).not.toContain('Word');
   }, 120_000);
 
-  it('nothing of one that is gone, and does not wait for it', async () => {
+  describe('tasks of /a2a and responses of /v1', () =>
+    describeSharedTasks({
+      boards: () => boards,
+      model: () => model,
+      serviceToken: peers.serviceToken,
+    }));
+
+  it('nothing of one that is gone, says so, and does not wait for it', async () => {
     await boards.pop()?.stop();
     await waitFor(async () => (await onEach(nodes))[0].length === 1);
-    expect((await boards[0]?.call('/api/flows'))?.status).toBe(200);
+    for (const path of ['/api/flows', '/api/deliveries', '/api/hitl/pending'])
+      expect(await boards[0]?.call(path)).toMatchObject({ status: 200, body: { incomplete: true } });
+    // It may be one of those that only the other has.
+    expect((await boards[0]?.call('/api/flows/skill-of-nobody'))?.status).toBe(503);
+    expect((await boards[0]?.call('/api/flows/skill-of-nobody/replay', {}))?.status).toBe(503);
   }, 60_000);
 
   it('a file that was edited while it was stopped', async () => {

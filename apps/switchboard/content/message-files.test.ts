@@ -7,13 +7,30 @@ import { MessageFiles } from './message-files.ts';
 const ada: Principal = { kind: 'person', id: 'user:ada', via: [], role: 'member' };
 const { signal } = new AbortController();
 
-function open() {
+type Offered = (query: Record<string, unknown>, viewer: Principal) => unknown;
+
+/** Switchboards on one bus; each answers what the others ask. */
+function openAll(count: number): MessageFiles[] {
+  const offered = Array.from({ length: count }, () => new Map<string, Offered>());
+  return offered.map((own) => {
+    const ask = async (kind: string, query: Record<string, unknown>, viewer: Principal) => {
+      const others = offered.filter((each) => each !== own);
+      const answers = await Promise.all(others.map((each) => each.get(kind)?.(query, viewer)));
+      return answers.filter((answer) => answer !== undefined);
+    };
+    return openWith({ offer: (kind: string, read: Offered) => own.set(kind, read), ask } as never);
+  });
+}
+
+const open = () => openWith({ offer: () => undefined, ask: async () => [] } as never).turnFiles(ada);
+
+function openWith(peers: never): MessageFiles {
   const home = temporaryDirectory();
   const files = new MessageFiles({
     directory: home.path,
     maxFileBytes: 2 ** 20,
     maxTotalBytes: 2 ** 22,
-    peers: { offer: () => undefined, ask: async () => [] } as never,
+    peers,
     takesFiles: () => true,
     logger: { error: () => undefined } as never,
   });
@@ -21,8 +38,27 @@ function open() {
     await files.close();
     home.remove();
   });
-  return files.turnFiles(ada);
+  return files;
 }
+
+it('links to a file of another switchboard, and each of them serves the link', async () => {
+  const [here, there] = openAll(2) as [MessageFiles, MessageFiles];
+  const bytes = Buffer.from('sea '.repeat(200_000));
+  const file = await there.put({ name: 'sea.txt', mediaType: 'text/plain', bytes }, ada);
+  const eve: Principal = { ...ada, id: 'user:eve' };
+  expect(await here.link(file, eve)).toBeUndefined();
+  const url = new URL((await here.link(file, ada)) ?? '', 'http://switchboard');
+  const id = url.pathname.split('/').at(-1) ?? '';
+  const [expires, signature] = ['expires', 'signature'].map((name) => url.searchParams.get(name) ?? '');
+  const link = { expires: Number(expires), signature: signature ?? '' };
+  for (const node of [here, there]) {
+    const found = await node.openLink(id, link);
+    expect(found).toMatchObject({ name: 'sea.txt', mediaType: 'text/plain' });
+    expect(typeof found === 'object' && bytes.equals(found.bytes)).toBe(true);
+    expect(await node.openLink(id, { ...link, expires: link.expires + 60 })).toBe('refused');
+    expect(await node.openLink(file.id, link)).toBe('refused');
+  }
+});
 
 it('tells a model that cannot see what is written in a picture, and looks for it once', async () => {
   const read = { text: 'HIGH AT EIGHT', isWhole: true } as never;

@@ -1,8 +1,15 @@
 import type { Part } from '@trunkline/a2a';
 import type { Draft } from '@trunkline/bus';
 import type { ExtractionPool } from '@trunkline/documents';
-import { createGuardedFetch, type GuardedFetch } from '@trunkline/http';
-import { anonymous, maySee, ownerKey, type Principal, quotaKey } from '@trunkline/identity';
+import { createFileFetch, type GuardedFetch, type OpenLink } from '@trunkline/http';
+import {
+  anonymous,
+  maySee,
+  ownerKey,
+  type Principal,
+  quotaKey,
+  readOrCreateSecret,
+} from '@trunkline/identity';
 import {
   type Content,
   ContentError,
@@ -10,14 +17,13 @@ import {
   type FileRecord,
   fitContents,
   type NewFile,
-  plainName,
   recognised,
   type StoredFile,
   type TurnFiles,
   unreadable,
   unseen,
 } from '@trunkline/loop';
-import { BoundedMap, ConcurrencyLimiter, errorMessage } from '@trunkline/std';
+import { BoundedMap, ConcurrencyLimiter, errorMessage, plainName } from '@trunkline/std';
 import type { Peers } from '../cluster/peers.ts';
 import { principalOf } from '../core/messages.ts';
 import { hourly } from '../core/timers.ts';
@@ -48,6 +54,8 @@ const longestText = 2_000_000;
 const documentTokens = 20_000;
 const mostTextless = 1000;
 
+const ourselves: Principal = { kind: 'service', id: 'switchboard', via: [] };
+
 /**
  * Files that come with messages and answers. Messages on the bus name them; the bytes stay in the data folder of the
  * switchboard that took them, for a day, and others ask it. Only whoever a file belongs to can use it.
@@ -68,11 +76,15 @@ export class MessageFiles {
     this.#store = new ContentStore({
       ...{ directory, maxFileBytes, maxTotalBytes },
       room: (quota, bytes) => this.#room(quota, bytes),
-      // There are no links to these files.
-      secret: '',
+      secret: readOrCreateSecret(directory, 'link-secret'),
     });
     this.#stopPruning = hourly(() => this.#store.prune(() => false), logger);
-    peers.offer('file', ({ id, from }, viewer) => this.#chunk(String(id), Number(from), viewer));
+    peers.offer('file', ({ id, from }, viewer) => this.#chunk(this.#find(String(id), viewer), Number(from)));
+    peers.offer('linked file', ({ id, from, expires, signature }) =>
+      this.#store.isSigned(String(id), Number(expires), String(signature))
+        ? this.#chunk(this.#store.find(String(id)), Number(from))
+        : undefined,
+    );
   }
 
   /** Words for whoever would store too much on a quota. */
@@ -149,24 +161,51 @@ export class MessageFiles {
   async read(id: string, viewer: Principal): Promise<Uint8Array | undefined> {
     const own = this.#find(id, viewer);
     if (own !== undefined) return await this.#store.read(id);
-    const chunks: Buffer[] = [];
-    for (let from = 0, size = 1; from < size; ) {
-      const [chunk] = await this.#settings.peers.ask<FileChunk>('file', { id, from }, viewer);
-      if (chunk === undefined) return undefined;
-      const bytes = Buffer.from(chunk.bytes, 'base64');
-      if (bytes.length === 0) return undefined;
-      chunks.push(bytes);
-      [from, size] = [from + bytes.length, chunk.size];
-    }
-    return Buffer.concat(chunks);
+    return (await this.#fromPeers('file', { id }, viewer))?.bytes;
   }
 
-  async #chunk(id: string, from: number, viewer: Principal): Promise<FileChunk | undefined> {
-    const file = this.#find(id, viewer);
-    if (file === undefined || !Number.isSafeInteger(from) || from < 0) return undefined;
-    const bytes = await this.#store.readSome(id, from, chunkBytes);
-    return bytes && { size: file.size, bytes: bytes.toString('base64') };
+  /** Reads a file of another switchboard, piece by piece. */
+  async #fromPeers(kind: string, query: object, viewer: Principal) {
+    const chunks: Buffer[] = [];
+    let last: FileChunk | undefined;
+    for (let from = 0; last === undefined || from < last.size; ) {
+      [last] = await this.#settings.peers.ask<FileChunk>(kind, { ...query, from }, viewer);
+      const bytes = Buffer.from(last?.bytes ?? '', 'base64');
+      if (last === undefined || bytes.length === 0) return undefined;
+      chunks.push(bytes);
+      from += bytes.length;
+    }
+    return { ...last, bytes: Buffer.concat(chunks) };
   }
+
+  async #chunk(file: FileRecord | undefined, from: number): Promise<FileChunk | undefined> {
+    if (file === undefined || !Number.isSafeInteger(from) || from < 0) return undefined;
+    const { id, name, mediaType, size } = file;
+    const bytes = await this.#store.readSome(id, from, chunkBytes);
+    return bytes && { name, mediaType, size, bytes: bytes.toString('base64') };
+  }
+
+  /**
+   * Path and query under which whoever holds them may read a file for an hour; undefined where it is no longer stored.
+   * What another switchboard stores is copied: whoever signs a link serves it.
+   */
+  async link(file: StoredFile, viewer: Principal): Promise<string | undefined> {
+    if (this.#find(file.id, viewer) !== undefined) return this.#store.link(file.id);
+    const bytes = await this.read(file.id, viewer);
+    return bytes && this.#store.link((await this.put({ ...file, bytes }, viewer)).id);
+  }
+
+  /** A link may come to a switchboard that did not sign it, where several have one address. Nobody else sees them ask. */
+  readonly openLink: OpenLink = async (id, { expires, signature }) => {
+    if (!this.#store.isSigned(id, expires, signature)) {
+      const isOld = expires * 1000 < Date.now();
+      const linked = { id, expires, signature };
+      return (isOld ? undefined : await this.#fromPeers('linked file', linked, ourselves)) ?? 'refused';
+    }
+    const found = this.#store.find(id);
+    const bytes = await this.#store.read(id);
+    return found && bytes && { ...found, bytes };
+  };
 
   #find(id: string, viewer: Principal): FileRecord | undefined {
     const file = this.#store.find(id);
@@ -241,6 +280,25 @@ export class MessageFiles {
     };
   }
 
+  /** What stands in a document that somebody may see; `named` are those of a request, which another switchboard may store. */
+  async text(
+    id: string,
+    viewer: Principal,
+    { named, signal }: { named: readonly StoredFile[]; signal: AbortSignal },
+  ): Promise<{ name: string; text: string } | undefined> {
+    const own = this.#find(id, viewer);
+    const file = own ?? named.find((each) => each.id === id);
+    const known = own && this.#store.text(id);
+    if (file !== undefined && known !== undefined) return { name: file.name, text: known.text };
+    const bytes = file && (await this.read(id, viewer));
+    if (file === undefined || bytes === undefined) return undefined;
+    const content = await this.#content({ ...file, bytes }, ownerKey(viewer), signal);
+    if (content.type !== 'file' || content.text === undefined) return undefined;
+    const { text, isWhole = true } = content;
+    if (own !== undefined) this.#store.setText(id, text, isWhole);
+    return { name: file.name, text };
+  }
+
   async #shown(id: string, viewer: Principal, signal: AbortSignal): Promise<Content> {
     const file = this.#find(id, viewer);
     const bytes = await this.read(id, viewer);
@@ -303,6 +361,8 @@ export class MessageFiles {
 }
 
 interface FileChunk {
+  name: string;
+  mediaType: string;
   size: number;
   /** Base64. */
   bytes: string;
@@ -312,25 +372,6 @@ function tooMany({ length }: readonly FileSource[]): string[] {
   return length > mostFiles
     ? [`[${length - mostFiles} more files were not read: a message may have ${mostFiles}.]`]
     : [];
-}
-
-const mostRedirects = 5;
-
-/** Fetches from public addresses and from one origin; a redirect leaves that origin for public addresses alone. */
-function createFileFetch(maxBytes: number, origin: string | undefined): GuardedFetch {
-  const anywhere = createGuardedFetch({ maxBytes });
-  if (origin === undefined) return anywhere;
-  const there = createGuardedFetch({ allowedHosts: [new URL(origin).hostname], maxBytes, maxRedirects: 0 });
-  return async (input, request) => {
-    let url = String(input);
-    for (let count = 0; count <= mostRedirects && URL.parse(url)?.origin === origin; count += 1) {
-      const answer = await there(url, request);
-      const location = answer.headers.get('location');
-      if (location === null || answer.status < 300 || answer.status > 399) return answer;
-      url = URL.parse(location, url)?.href ?? location;
-    }
-    return await anywhere(url, request);
-  };
 }
 
 function sourceOf(part: Extract<Part, { type: 'file' }>, index: number, fetch: GuardedFetch): FileSource {

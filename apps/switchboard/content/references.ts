@@ -30,3 +30,22 @@ export function filesOf(payload: unknown): StoredFile[] {
     return parsed.success ? [parsed.data] : [];
   });
 }
+
+/** What later turns of a conversation know of a file that came with an earlier message. */
+export function mentionOf({ id, name, mediaType }: StoredFile): string {
+  return `[With this message came ${name} (${mediaType}, id ${id}), which is not shown again. For a day read_attachment reads its text, if you have it; else ask for the file again.]`;
+}
+
+/** Said where files come with the answer to a question and whoever asked cannot read them. */
+export const noFiles =
+  '[Files that come with an answer are not read: send them with a message of their own.]';
+
+/** What an agent that has asked learns of a file of the answer. */
+export function answerFileOf({ id, name, mediaType }: StoredFile): string {
+  return `[With the answer came ${name} (${mediaType}, id ${id}). For a day read_attachment reads its text, if you have it. What has no text must be sent with a message of its own: say so.]`;
+}
+
+/** Names files where only text goes. */
+export function namesOf(files: readonly { name?: string | undefined }[]): string {
+  return files.map(({ name = 'file' }) => name).join(', ');
+}

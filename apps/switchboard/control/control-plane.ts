@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
-import { type Environment, parseYaml } from '@trunkline/config';
+import { rm } from 'node:fs/promises';
+import type { Draft } from '@trunkline/bus';
+import { ConfigError, type Environment, parseYaml, readPlainFile } from '@trunkline/config';
 import { errorMessage, Mutex } from '@trunkline/std';
 import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage';
 import { stringify } from 'yaml';
@@ -37,6 +38,8 @@ export interface ChangeNote {
   command?: { id: string; topic: string };
   /** The change was made at another switchboard, which has told the others. */
   shared?: SharedChange;
+  /** The id of the incident that alone is changed; others add it to theirs, in any order. */
+  about?: string;
 }
 
 /** What makes a change the same one at every switchboard. */
@@ -64,6 +67,7 @@ export interface WrittenFile {
   by: string;
   /** Missing in what older versions share. */
   change?: SharedChange | undefined;
+  about?: string | undefined;
 }
 
 /** The only writer of the workspace: checks every change, writes it atomically, and records what was there before. */
@@ -104,14 +108,40 @@ export class ControlPlane {
     return this.#writes.run(() => this.#carryOut({ kind, name, text: to, note, over: from }));
   }
 
+  /** As `writeText`, made from what the file holds: nothing is written in between, nor where that stays the same. */
+  async update(
+    kind: KindName,
+    name: string,
+    change: (text: string | null) => Promise<string>,
+    note: ChangeNote,
+  ): Promise<void> {
+    await this.#writes.run(async () => {
+      const before = await this.read(kind, name);
+      const text = await change(before);
+      if (text !== before) await this.#carryOut({ kind, name, text, note });
+    });
+  }
+
+  /** Copies a file that cannot be read to one beside it, before another text replaces it; gives the message that says so. */
+  async keepAside(kind: KindName, name: string): Promise<Draft | undefined> {
+    const text = await this.read(kind, name);
+    const refusal = text === null ? undefined : this.refusalOf(kind, name, text);
+    if (text === null || refusal?.code !== 'record_refused') return undefined;
+    const file = this.fileOf(kind, name);
+    const aside = `${file}.broken-${new Date().toISOString().replaceAll(':', '-')}`;
+    await writeFileAtomic(resolveInside(this.#settings.directory, aside), text, modeOf(kind));
+    const error = `${refusal.message} It is kept as ${aside}, and ${file} goes on without it.`;
+    return { topic: 'system.error', payload: { source: 'workspace', plugin: kind, error, file } };
+  }
+
   /** Calls back if an entry holds another text than was written here last: somebody has edited its file. */
   noteEdit(kind: KindName, name: string, onEdit: (text: string | null) => Promise<void>): Promise<void> {
     // Not between the note of a change and its file.
     return this.#writes.run(async () => {
       const text = await this.read(kind, name);
       if (this.#written.get(`${kind}/${name}`) === text) return;
-      this.#written.set(`${kind}/${name}`, text);
       await onEdit(text);
+      this.#written.set(`${kind}/${name}`, text);
     });
   }
 
@@ -172,8 +202,9 @@ export class ControlPlane {
     if (text !== null) this.#check(order, file);
     if (over !== undefined && before !== over) throw overtaken(file);
     const change = this.#note(order, file, before);
-    // Before the file changes, which others may notice at once.
-    this.#written.set(`${kind}/${name}`, text);
+    const isEdited = note.about !== undefined && this.#isEdited(kind, name, before);
+    // Before the file changes, which others may notice at once. A copy that joins an edit is shared with it.
+    if (!isEdited || !isCopy(note)) this.#written.set(`${kind}/${name}`, text);
     try {
       const path = resolveInside(this.#settings.directory, file);
       if (text === null) await rm(path, { force: true });
@@ -184,17 +215,32 @@ export class ControlPlane {
     }
     if (note.quiet === true) this.#settings.changes.amend(file, before, text);
     else if (note.shared === undefined) {
-      const written = { kind, name, file, text, by: note.actor, change: sharedOf(change) };
-      for (const tell of this.#listeners) await tell(written);
+      const about = isEdited ? undefined : note.about;
+      await this.#tell({ kind, name, file, text, by: note.actor, change: sharedOf(change), about });
     }
     return change;
+  }
+
+  /** Whether the file holds a valid edit by hand that others do not have yet. */
+  #isEdited(kind: KindName, name: string, text: string | null): boolean {
+    if (this.#written.get(`${kind}/${name}`) === text) return false;
+    return text === null || this.refusalOf(kind, name, text) === undefined;
+  }
+
+  /** What others could not be told counts as an edit, which is shared when they can be reached. */
+  async #tell(written: WrittenFile): Promise<void> {
+    try {
+      for (const tell of this.#listeners) await tell(written);
+    } catch (error) {
+      if (written.about === undefined) this.#written.delete(`${written.kind}/${written.name}`);
+      throw error;
+    }
   }
 
   /** An entry in two files cannot be changed: the other file would bring the old text back. */
   async #standing({ kind, name, note, file }: Order): Promise<{ file: string; before: string | null }> {
     const standing = this.fileOf(kind, name);
-    const isCopy = note.quiet === true || note.shared !== undefined;
-    if (!isCopy && standsTwice(this.#settings.directory, standing)) throw twice(standing);
+    if (!isCopy(note) && standsTwice(this.#settings.directory, standing)) throw twice(standing);
     const before = await this.#current(standing);
     return { file: before === null ? (file ?? standing) : standing, before };
   }
@@ -229,12 +275,20 @@ export class ControlPlane {
 
   async #current(file: string): Promise<string | null> {
     try {
-      return await readFile(resolveInside(this.#settings.directory, file), 'utf8');
+      const path = resolveInside(this.#settings.directory, file);
+      return (await readPlainFile(path)).toString('utf8');
     } catch (error) {
+      if (error instanceof ConfigError)
+        throw new ControlPlaneError('record_refused', `${error.problems.join('; ')}.`, { cause: error });
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
       throw error;
     }
   }
+}
+
+/** Of what stands elsewhere already, or need not. */
+function isCopy({ quiet, shared }: ChangeNote): boolean {
+  return quiet === true || shared !== undefined;
 }
 
 function sharedOf({ id, at, reason, messageId, topic, undoes }: Change): SharedChange {

@@ -114,6 +114,11 @@ export class ConversationStore extends Store {
     return this.#add({ turn: row });
   }
 
+  keyOf(entry: ConversationEntry): string {
+    if ('talk' in entry) return entry.talk.key;
+    return 'turn' in entry ? entry.turn.conversationId : entry.place.conversationId;
+  }
+
   /** Calls back with every row that is written here; returns a function that stops it. */
   onWrite(listener: EntryListener): () => void {
     this.#listeners.add(listener);

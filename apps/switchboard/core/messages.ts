@@ -5,6 +5,7 @@ import {
   handedOn,
   ownerKey,
   type Principal,
+  readPrincipal,
   scheduleName,
   withOrigins,
 } from '@trunkline/identity';
@@ -15,7 +16,7 @@ interface Asked {
 }
 
 export function principalOf({ principal }: Asked): Principal {
-  return principal ?? anonymous;
+  return principal === undefined ? anonymous : readPrincipal(principal);
 }
 
 /** Who may see a message, and what follows from it: whoever it was sent for. */
@@ -27,7 +28,7 @@ export function ownerOfMessage(message: Asked): string {
 export function onBehalfOf(owner: string, by: string): Principal {
   const [kind = '', ...id] = owner.split(':');
   const known = { kind, id: id.join(':') || kind, via: [] } as unknown as Principal;
-  return handedOn(known, by);
+  return handedOn(readPrincipal(known), by);
 }
 
 /** The principal for what an agent does with a message: the same one, no longer in person. */
@@ -53,7 +54,7 @@ export function fromOutside(draft: Draft): Draft {
  */
 export function scheduled(id: string, owner: string | undefined): Principal {
   const own = scheduleName(id);
-  if (owner === undefined) return { kind: 'service', id: own, via: [] };
+  if (owner === undefined) return { kind: 'schedule', id: own, via: [] };
   if (owner.startsWith('person:')) return onBehalfOf(owner, own);
   if (owner === guest.name || owner.includes(':')) return handedOn(anonymous, own);
   return handedOn({ kind: 'agent', id: `key:${owner}`, via: [] }, own);

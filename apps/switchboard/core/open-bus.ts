@@ -5,6 +5,7 @@ import {
   createEmbeddedBus,
   createNatsBus,
   defaultDurableTopics,
+  discardJournal,
 } from '@trunkline/bus';
 import { serviceHome } from '@trunkline/storage';
 import { surfaces } from '../surfaces/list.ts';
@@ -25,6 +26,8 @@ const durableTopics = [
   'schedule.fires',
   'config.files',
   'cluster.conversations',
+  'cluster.responses',
+  'cluster.tasks',
   'ceremony.#',
   'dispatch.dropped.#',
 ];
@@ -38,6 +41,7 @@ export async function openBus(options: CoreOptions, shared: BusSettings = {}): P
       ...(shared.logger && { logger: shared.logger }),
     });
   }
+  await discardJournal();
   return createNatsBus({
     servers: options.natsUrl.join(','),
     durableTopics,

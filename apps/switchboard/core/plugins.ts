@@ -119,7 +119,7 @@ export interface PluginContext {
   controlPlane: ControlPlane;
   logger: Logger;
   /** Stamps who writes on a chat or mail surface. */
-  senders: Pick<SurfaceSenders, 'stamp'>;
+  senders: Pick<SurfaceSenders, 'stamp' | 'takes'>;
   /** Files of messages, in and out. */
   files: Pick<MessageFiles, 'receive' | 'open'>;
   accounts: Pick<AccountAccess, 'current'>;

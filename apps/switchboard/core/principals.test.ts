@@ -128,7 +128,7 @@ describe('what fires by itself', () => {
   };
 
   it('has the rights of whoever made the schedule at most', async () => {
-    const own = { kind: 'service', id: 'schedule:own', via: [] };
+    const own = { kind: 'schedule', id: 'schedule:own', via: [] };
     expect(await fired('own', asOperator)).toEqual(own);
     expect(await fired('guests', {})).toEqual({ ...stranger, via: ['schedule:guests'] });
     // For whom a schedule of the agent runs is brought by the agent or the operator, and put back by nobody else.

@@ -1,5 +1,11 @@
 import { createA2aClient } from '@trunkline/a2a';
-import { type ModelServer, startModelServer, waitFor, withoutFence } from '@trunkline/testing';
+import {
+  acceptDescriptions,
+  type ModelServer,
+  startModelServer,
+  waitFor,
+  withoutFence,
+} from '@trunkline/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
@@ -38,7 +44,16 @@ async function startBoard(env: Record<string, string> = {}): Promise<void> {
     },
   });
   seen = await observe(board);
+  await areSeen('far', 'near');
+  await acceptDescriptions(board.url);
 }
+
+/** Their cards were read. */
+const areSeen = (...names: string[]) =>
+  waitFor(async () => {
+    const { data } = (await board.call('/api/agents')).body;
+    return names.every((one) => data.some(({ name, sighting }: Json) => name === one && sighting?.reachable));
+  });
 
 async function stopBoard(): Promise<void> {
   seen.close();
@@ -124,11 +139,6 @@ describe('work that agents hand on', () => {
       });
     const rpc = async (method: string, params: Json) =>
       (await board.call('/a2a', { jsonrpc: '2.0', id: 1, method, params })).body.result;
-    await waitFor(async () =>
-      (await board.call('/api/agents')).body.data.some(
-        ({ name, sighting }: Json) => name === 'far' && sighting?.reachable,
-      ),
-    );
     for (const [target, skillHint] of [
       ['far', 'far-work'],
       ['helm', 'chat'],

@@ -22,6 +22,7 @@ import {
   canceledResult,
   cancellationOf,
   Ending,
+  isOutage,
   type SkillContext,
   type SkillExecutor,
   type SkillFrame,
@@ -267,25 +268,24 @@ export class Dispatcher {
   }
 
   async #runHere(run: Run): Promise<void> {
-    const { executor, flowId, dispatch } = run;
-    const { signal: stopping } = run.ending;
+    const { executor, flowId, dispatch, ending } = run;
     const work = async (slot: Slot) => {
-      run.ending.waits(false);
+      ending.waits(false);
       await run.begin();
       run.startedAt = Date.now();
       await this.#announceStart(run);
       return await this.#execute(run, slot);
     };
     const isAwaited = isAwaitedBySomebody(dispatch, this.#startedAt);
-    run.ending.waits(true);
-    const result = await this.#settings.limiter.run(executor.agent, stopping, work, { isAwaited });
-    const { taskId, contextId } = result;
+    ending.waits(true);
+    const result = await this.#settings.limiter.run(executor.agent, ending.signal, work, { isAwaited });
+    const { taskId, contextId, error } = result;
     if (result.taskState === 'working' && taskId !== undefined) {
       this.#tracker.track(run, { taskId, ...(contextId !== undefined && { contextId }) });
       return;
     }
     // The bus redelivers what the shutdown cut short.
-    if (stopping.aborted && result.error !== undefined) throw new Error('The switchboard stopped meanwhile.');
+    if (ending.signal.aborted && error !== undefined) throw new Error('The switchboard stopped meanwhile.');
     await this.#settle(flowId, dispatch, executor.agent, result, run.startedAt);
     this.#tracker.end(run);
   }
@@ -304,10 +304,10 @@ export class Dispatcher {
     const { timeoutMs, totalTimeoutMs, others, logger } = this.#settings;
     const total = new Deadline({ timeoutMs: totalTimeoutMs, signal: ending.signal });
     const deadline = new Deadline({ timeoutMs, signal: total.signal });
-    const { signal } = deadline;
+    let silentMs = timeoutMs;
     others.running.add(dispatch.requestId);
     try {
-      const context = this.#contextOf(run, signal);
+      const context = this.#contextOf(run, deadline.signal);
       const work = executor.execute(dispatch, {
         ...context,
         slot,
@@ -316,18 +316,20 @@ export class Dispatcher {
           deadline.extend();
           context.tell(frame);
         },
-        extend: (silentMs) => deadline.extend(silentMs),
+        extend: (moreMs) => {
+          silentMs = timeoutMs + moreMs;
+          deadline.extend(moreMs);
+        },
       });
-      return await untilAborted(work, signal);
+      return await untilAborted(work, deadline.signal);
     } catch (error) {
-      // It goes on at another switchboard, or at the next attempt.
-      if (leavesTurn(error) || cancellationOf(ending.signal) !== undefined) throw error;
-      // The remote task continues without the connection.
+      // It goes on at another switchboard, or at the next attempt; a remote task continues without the connection.
+      if (leavesTurn(error) || isOutage(error) || cancellationOf(ending.signal) !== undefined) throw error;
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
       const words = total.isExpired
         ? `${executor.agent} was still at work after ${formatDuration(totalTimeoutMs)} (SWITCHBOARD_SKILL_TOTAL_TIMEOUT_MS)`
         : deadline.isExpired
-          ? `${executor.agent} did nothing for ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
+          ? `${executor.agent} did nothing for ${silentMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
           : errorMessage(error);
       logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'skill failed');
       return { content: '', error: words, taskState: 'failed', unavailable: true };

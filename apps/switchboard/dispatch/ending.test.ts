@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Bus, createEmbeddedBus, type Delivery, type Handler } from '@trunkline/bus';
+import { type Bus, BusError, createEmbeddedBus, type Delivery, type Handler } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
 import { anonymous, type Principal } from '@trunkline/identity';
 import { StepConflictError } from '@trunkline/loop';
@@ -129,6 +129,25 @@ it('leaves behind a skill that does not heed its signal when its time is over, a
   expect(flows.list({ limit: 1, principal: anonymous })[0]?.errorPreview).toContain(
     'SWITCHBOARD_SKILL_TIMEOUT_MS',
   );
+});
+
+it('counts an outage of its own bus against no agent, and does the work once that is over', async () => {
+  // More than open the circuit of an agent that fails.
+  let failures = 0;
+  skill(async (_signal, { correlationId }) => {
+    const left = failing.get(correlationId) ?? 0;
+    if (left === 0) return { content: 'done', taskState: 'completed' };
+    failing.set(correlationId, left - 1);
+    failures += 1;
+    throw new BusError('unavailable', 'NATS cannot store this now.');
+  });
+  const failing = new Map(Array.from({ length: 8 }, (_, index) => [`c${index}`, 1]));
+  // More often than a message is tried that fails by itself.
+  failing.set('c0', 7);
+  await ask(12);
+  await waitFor(() => ended('done') + ended('error') === 12);
+  expect([failures, ended('error')]).toEqual([14, 0]);
+  expect(await bus.deadLetters()).toEqual([]);
 });
 
 it('lets a skill whose model is at work go on beyond its time', async () => {

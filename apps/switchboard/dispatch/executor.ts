@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Delivery } from '@trunkline/bus';
+import { BusError, type Delivery } from '@trunkline/bus';
 import { type Origin, ownerKey, type Principal } from '@trunkline/identity';
 import type { StoredFile } from '@trunkline/loop';
 import type { Slot } from '@trunkline/std';
@@ -139,6 +139,11 @@ export class SkillCanceledError extends Error {
     super(`Canceled by ${ownerKey(by)}.`);
     this.name = 'SkillCanceledError';
   }
+}
+
+/** The bus cannot store, or has stopped: no fault of the agent, and the request is delivered again. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof BusError && (error.code === 'unavailable' || error.code === 'stopped');
 }
 
 export function canceledResult({ message }: SkillCanceledError): SkillResult {

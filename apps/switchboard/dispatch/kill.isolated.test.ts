@@ -12,7 +12,7 @@ import {
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Json } from '../fixtures/start-switchboard.ts';
 
-const program = join(import.meta.dirname, '../../trunkline/main.ts');
+const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 
 let home: TemporaryDirectory;
 let model: ModelServer;
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 /** A switchboard in a process of its own; gives its address. */
 async function startProcess(): Promise<{ child: Child; url: string }> {
-  const child = startChild(program, {
+  const child = startChild(launcher, {
     arguments: ['switchboard', '--port', '0'],
     environment: {
       TRUNKLINE_HOME: home.path,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { anonymous } from '@trunkline/identity';
+import type { Bindings } from '@trunkline/storage';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FlowStore } from './flow-store.ts';
@@ -80,6 +81,39 @@ it('lists what changed since a time: opened since then, or long before', () => {
   expect(listed(60_000, { limit: 2, offset: 1 })).toEqual(['skill-slow', 'skill-long']);
   expect(listed(60_000, { limit: 2, offset: 3 })).toEqual([]);
   expect(listed(60_000, { status: 'active' })).toEqual(['skill-new']);
+});
+
+/** Notes how SQLite finds what is listed. */
+class PlannedStore extends FlowStore {
+  readonly plans: string[][] = [];
+
+  protected override all<Row>(sql: string, values: Bindings = []): Row[] {
+    const steps = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, values);
+    this.plans.push(steps.map(({ detail }) => detail));
+    return super.all<Row>(sql, values);
+  }
+}
+
+/** Only what was opened before the time is sorted: work that ran then, however many flows there are. */
+const sorted = 'USE TEMP B-TREE FOR ORDER BY';
+
+it.each([
+  ['the operator', { kind: 'operator', id: 'operator', via: [] } as const, 'flows_by_time', 'flows_long', 1],
+  ['a person', { kind: 'person', id: 'ada', via: [] } as const, 'flows_by_owner', 'flows_long_by_owner', 2],
+])('finds what changed since a time by index for %s', (_, principal, recent, long, owners) => {
+  const planned = new PlannedStore(join(directory.path, 'planned.db'), () => now);
+  planned.list({ since: 60_000, limit: 10, principal });
+  const owner = principal.kind === 'operator' ? '' : 'owner=? AND ';
+  expect(planned.plans).toEqual(
+    Array.from({ length: owners }, () => [
+      [`SEARCH flows USING INDEX ${recent} (${owner}createdAt>?)`],
+      [`SEARCH flows USING INDEX ${long} (${owner}updatedAt>?)`, sorted],
+    ]).flat(),
+  );
+  planned.plans.length = 0;
+  planned.list({ limit: 10, principal });
+  expect(planned.plans.flat()).not.toContain(sorted);
+  planned.close();
 });
 
 it('shows and stores a flow that has not ended, and knows its message again', () => {

@@ -1,16 +1,6 @@
-import { ownerFilter, type Principal } from '@trunkline/identity';
-import type { Flow, FlowOrigin, FlowStatus, TraceEntry } from '../api-types.ts';
-
+import type { Flow, FlowOrigin, TraceEntry } from '../api-types.ts';
 import { SharedWrites, Store } from '../core/store.ts';
-
-export interface FlowQuery {
-  since?: number | undefined;
-  status?: FlowStatus | undefined;
-  limit: number;
-  offset?: number;
-  /** Who looks. */
-  principal: Principal;
-}
+import { columns, type FlowQuery, listFlows, quickMs } from './flow-list.ts';
 
 interface FlowStart extends FlowOrigin {
   skill: string;
@@ -25,8 +15,6 @@ const sweptAtOnce = 200;
 /** A turn that calls tools without end must not fill the disk. */
 const mostTraceEntries = 500;
 
-/** Flows that changed later than this after they were opened are in an index of their own. */
-const quickMs = 1000;
 /** A flow that has not ended by then is written. */
 const unwrittenMs = 50;
 const retryMs = 1000;
@@ -48,10 +36,9 @@ const migrations = [
    CREATE INDEX flows_by_correlation ON flows (correlationId);`,
   `CREATE INDEX flows_long ON flows (updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
   'ALTER TABLE flows ADD COLUMN trace TEXT; DROP INDEX flows_by_correlation;',
+  `CREATE INDEX flows_long_by_owner ON flows (owner, updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
 ];
 
-const columns =
-  'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, updatedAt';
 /** Values of a flow in the order of `columns`, which is that of its fields. */
 const flowMarks = columns.replace(/\w+/g, '?');
 
@@ -259,36 +246,9 @@ export class FlowStore extends Store {
   }
 
   /** The newest first. */
-  list({ since = 0, status, limit, offset = 0, principal }: FlowQuery): Flow[] {
+  list(query: FlowQuery): Flow[] {
     this.flush();
-    const seen = ownerFilter(principal);
-    // SQLite uses the partial index of open flows only if the query names its condition.
-    const open = status === undefined || status === 'complete' ? '' : "AND status <> 'complete'";
-    const where = `${seen.sql} AND updatedAt >= ? AND status = coalesce(?, status) ${open}`;
-    const values = [...seen.values, since, status ?? null];
-    const newest = 'ORDER BY createdAt DESC, rowid DESC LIMIT ? OFFSET ?';
-    // Few are open, and their index has them all: of anybody, so that SQLite does not go over all flows of an owner.
-    const table = open === '' ? 'flows' : 'flows INDEXED BY flows_open';
-    if (since <= 0 || open !== '')
-      return this.all(`SELECT ${columns} FROM ${table} WHERE ${where} ${newest}`, [...values, limit, offset]);
-    // Most were opened since then, or just before; the others are found by when they changed, or all would be looked at.
-    const border = since - quickMs;
-    const recent = this.all<Flow>(
-      `SELECT ${columns} FROM flows WHERE ${where} AND createdAt >= ? ${newest}`,
-      [...values, border, limit, offset],
-    );
-    if (recent.length === limit) return recent;
-    const recentCount = `SELECT count(*) AS count FROM flows WHERE ${where} AND createdAt >= ?`;
-    const before =
-      offset === 0
-        ? recent.length
-        : (this.one<{ count: number }>(recentCount, [...values, border])?.count ?? 0);
-    const long = this.all<Flow>(
-      `SELECT ${columns} FROM flows INDEXED BY flows_long
-         WHERE ${where} AND createdAt < ? AND updatedAt > createdAt + ${quickMs} ${newest}`,
-      [...values, border, limit - recent.length, Math.max(0, offset - before)],
-    );
-    return [...recent, ...long];
+    return listFlows((sql, values) => this.all(sql, values), query);
   }
 
   /** Deletes a batch of old flows; true when there is more. */

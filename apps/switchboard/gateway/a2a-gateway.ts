@@ -1,24 +1,30 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Executor } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { inputModes } from '@trunkline/documents';
-import { type AccountAccess, anonymous, ownerKey } from '@trunkline/identity';
+import { type AccountAccess, anonymous, ownerKey, type Principal } from '@trunkline/identity';
 import type { Responses } from '@trunkline/openai-api';
 import type { ServiceAddress } from '@trunkline/service';
-import { BoundedMap } from '@trunkline/std';
 import type { Question } from '../api-types.ts';
+import type { Peers } from '../cluster/peers.ts';
+import type { TaskReplica } from '../cluster/task-replica.ts';
 import type { MessageFiles } from '../content/message-files.ts';
+import { noFiles } from '../content/references.ts';
+import { onBehalfOf } from '../core/messages.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { SkillResult } from '../dispatch/executor.ts';
 import { cancelSkill } from '../dispatch/live-runs.ts';
 import { text } from '../dispatch/request.ts';
 import type { Exchange } from '../exchange.ts';
+import type { FlowStore } from '../flows/flow-store.ts';
 import type { HumanInput } from '../human/human-input.ts';
 import type { SwitchboardOptions } from '../options.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { RoutingDeps } from '../router/decide.ts';
 import { type Answer, admit, askSkill, listen, targetOf } from './ask-skill.ts';
+import { correlationsOf, resumedAnswers } from './lost-turns.ts';
 import { type Answers, createParkedAnswers, type Parked, type ParkedAnswers } from './parked-answers.ts';
 
 export interface GatewayParts {
@@ -27,36 +33,45 @@ export interface GatewayParts {
   routing: RoutingDeps;
   limiter: AgentLimiter;
   files: MessageFiles;
+  flows: FlowStore;
+  peers: Peers;
+  replica: TaskReplica;
+  options: Pick<SwitchboardOptions, 'skillTotalTimeoutMs'>;
 }
 
-/** Correlations of requests that tasks wait for, where it is not the id of the task. */
-type Correlations = Map<string, string>;
-
-const mostCorrelations = 10_000;
-
 /** Each A2A task is a skill request; untargeted ones go to the helm. */
-function createGatewayExecutor(
-  parts: GatewayParts,
-  parked: ParkedAnswers,
-  correlations: Correlations,
-): Executor {
+function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Executor {
+  const ending = (signal: AbortSignal) => {
+    const controller = new AbortController();
+    signal.addEventListener('abort', () => controller.abort(), { once: true });
+    return controller;
+  };
+  async function* events(
+    found: Answers,
+    asked: { task: { id: string }; principal: Principal },
+    end: AbortController,
+  ): AsyncGenerator<ExecutionEvent> {
+    // Not `for await`: it would end the generator that continues after a question.
+    for (let next = await found.next(); !next.done; next = await found.next()) {
+      if (next.value.type === 'question')
+        return yield* park(next.value, () => parked.keep(asked.task.id, found, end));
+      if (next.value.type === 'frame') yield* frameEvents(next.value.frame);
+      else yield* resultEvents(yield* artifactsOf(next.value.result, asked, parts));
+    }
+  }
   return {
     async *execute(request, signal) {
-      const ending = new AbortController();
-      const end = () => ending.abort();
-      signal.addEventListener('abort', end, { once: true });
-      const found = await answersFor(request, ending, parts, parked, correlations);
-      if ('error' in found) {
-        yield { type: 'rejected', message: found.error };
-        return;
-      }
-      // Not `for await`: it would end the generator that continues after a question.
-      for (let next = await found.next(); !next.done; next = await found.next()) {
-        if (next.value.type === 'question')
-          return yield* park(next.value, () => parked.keep(request.task.id, found, ending));
-        if (next.value.type === 'frame') yield* frameEvents(next.value.frame);
-        else yield* resultEvents(yield* artifactsOf(next.value.result, request, parts));
-      }
+      const end = ending(signal);
+      const found = await answersFor(request, end, parts, parked);
+      if ('error' in found) yield { type: 'rejected', message: found.error };
+      else yield* events(found, request, end);
+    },
+    // With the embedded bus nobody has gone on with the work.
+    recover(task, signal) {
+      if (parts.bus.status().engine === 'embedded') return undefined;
+      const end = ending(signal);
+      const principal = onBehalfOf(task.owner ?? 'anonymous', 'switchboard');
+      return { events: events(resumedAnswers(task, end.signal, parts), { task, principal }, end) };
     },
   };
 }
@@ -78,7 +93,7 @@ function lines(texts: readonly string[]): string {
 /** The files of an answer, each as an artifact; returns the answer, whose text names those that are gone. */
 async function* artifactsOf(
   result: SkillResult,
-  { principal }: ExecutionRequest,
+  { principal }: Pick<ExecutionRequest, 'principal'>,
   { files: store }: GatewayParts,
 ): AsyncGenerator<ExecutionEvent, SkillResult> {
   const { files, lost } = await store.open(result, principal);
@@ -124,22 +139,28 @@ function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Ans
 async function answersFor(
   request: ExecutionRequest,
   ending: AbortController,
-  { bus, humanInput, routing, files: store }: GatewayParts,
+  { bus, humanInput, routing, peers, files: store }: GatewayParts,
   parked: ParkedAnswers,
-  correlations: Correlations,
 ): Promise<Answers | { error: string }> {
   const { task, message, metadata, principal, resume, tenant } = request;
   const said = textOf(request);
   const { signal } = ending;
   const kept = resume === undefined ? undefined : parked.take(task.id);
   if (kept?.wentOn === true) return goingOn(kept, signal);
-  const waiting = humanInput.pending().find(({ correlationId }) => correlationId === task.id);
+  const isAbout = ({ correlationId }: Question) => correlationId === task.id;
+  const waiting =
+    humanInput.pending().find(isAbout) ??
+    (resume && (await askedElsewhere(peers, principal, isAbout, signal)));
+  const listening = () => (kept && goingOn(kept, signal)) ?? listenAgain(bus)(task.id)(signal);
+  if (waiting === 'unknown') {
+    const question = resume?.text.replace(`\n${notTaken}`, '') ?? '';
+    return askAgain({ requestId: task.id, question }, notTaken, listening());
+  }
   const isAnswer = resume !== undefined && waiting !== undefined;
   const refusal = isAnswer ? humanInput.refusalOf(waiting, said, principal) : undefined;
   if (isAnswer && refusal !== undefined) {
     const words = refusal === 'unclear' ? 'Please answer yes or no.' : humanInput.whereToApprove();
-    const going = kept && goingOn(kept, signal);
-    return askAgain(waiting, words, going ?? listenAgain(bus)(task.id)(signal));
+    return askAgain(waiting, words, listening());
   }
   kept?.ending.abort();
   if (isAnswer) {
@@ -154,18 +175,40 @@ async function answersFor(
   const { files, problems } = await store.fromParts(message.parts, principal, { signal });
   const content = lines([said, ...problems]);
   // The answer to a remote agent's question is a request of its own.
-  const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
-  if (correlationId !== task.id) correlations.set(task.id, correlationId);
+  const [first = task.id, correlationId = first] = correlationsOf(task.id, request.history.length);
   // Whoever names the context of somebody else begins a conversation of their own.
   const conversationId = `a2a:${ownerKey(principal)}:${task.contextId}`;
   const source = { interface: 'a2a' };
   return askSkill(bus, target, { content, files, correlationId, conversationId, source, principal, signal });
 }
 
-const noFiles = '[Files that come with an answer are not read: send them with a message of their own.]';
+/** The question that another switchboard has asked; one that is busy is asked again. `unknown` while one stays silent. */
+async function askedElsewhere(
+  peers: Peers,
+  principal: Principal,
+  isAbout: (question: Question) => boolean,
+  signal: AbortSignal,
+): Promise<Question | 'unknown' | undefined> {
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const { answers, isComplete } = await peers.askAll<Question[]>('questions', {}, principal);
+    const found = answers.flat().find(isAbout);
+    if (found !== undefined || isComplete) return found;
+    await delay(askAgainMs, undefined, { signal });
+  }
+  return 'unknown';
+}
+
+const mostAttempts = 10;
+const askAgainMs = 200;
+const notTaken =
+  'A switchboard that may have asked this does not answer now, so your answer was not taken. Please give it again in a moment.';
 
 /** The answer did not count: says why and keeps waiting. */
-async function* askAgain({ requestId, question }: Question, words: string, going: Answers): Answers {
+async function* askAgain(
+  { requestId, question }: Pick<Question, 'requestId' | 'question'>,
+  words: string,
+  going: Answers,
+): Answers {
   yield { type: 'question', question: { requestId, question: `${question}\n${words}` } };
   yield* going;
 }
@@ -203,7 +246,11 @@ export interface A2aServerSettings {
   home: string;
   bus: Bus;
   exchange: Exchange;
+  flows: FlowStore;
   responses: Responses;
+  peers: Peers;
+  /** Shares the tasks with other switchboards. */
+  replica: TaskReplica;
   files: MessageFiles;
   logger: Logger;
   /** Known once it listens. */
@@ -214,18 +261,20 @@ export interface A2aServerSettings {
 
 /** The agent card shows the skills of the helm. */
 export function openA2aServer(settings: A2aServerSettings) {
-  const { options, home, bus, exchange, responses, files, logger, address, current } = settings;
+  const { options, home, bus, exchange, responses, files, logger, address, current, replica } = settings;
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
-  const parts = { bus, humanInput, routing, limiter, files };
+  const { flows, peers } = settings;
+  const parts = { bus, humanInput, routing, limiter, files, flows, peers, replica, options };
   const parked = createParkedAnswers(logger);
-  const correlations = new BoundedMap<string, string>(mostCorrelations);
   const server = createA2aServer({
     directory: join(home, 'a2a'),
-    executor: responses.runningTasksOf(createGatewayExecutor(parts, parked, correlations)),
+    executor: responses.runningTasksOf(createGatewayExecutor(parts, parked)),
     signingHome: options.trunklineHome,
     quotaBytes: options.quotaMb * 2 ** 20,
     current,
+    // Nobody reads of them where the bus is not shared.
+    ...(bus.status().engine !== 'embedded' && { share: replica.share, shareWebhook: replica.shareWebhook }),
     keptBesides: (owner) => responses.bytesOf(owner) + files.bytesOf(owner),
     admit: (request) =>
       responses.isResponse(request.message)
@@ -249,12 +298,14 @@ export function openA2aServer(settings: A2aServerSettings) {
     logger,
   });
   files.limitBy((quota, bytes) => server.engine.refusal(quota, bytes));
+  replica.attach(server);
   parked.attach(server.engine, listenAgain(bus));
   server.engine.observe({
-    taskCanceled({ id }, by = anonymous) {
-      cancelSkill(bus, correlations.get(id) ?? id, by).catch((error: unknown) =>
-        logger.warn({ err: error, task: id }, 'failed to cancel the work of a task'),
-      );
+    taskCanceled({ id, history }, by = anonymous) {
+      for (const correlationId of correlationsOf(id, history.length - 1))
+        cancelSkill(bus, correlationId, by).catch((error: unknown) =>
+          logger.warn({ err: error, task: id }, 'failed to cancel the work of a task'),
+        );
     },
   });
   return server;

@@ -18,40 +18,60 @@ export type Answer =
   | { type: 'result'; result: SkillResult };
 
 export interface Asking {
-  correlationId: string;
+  /** Of the request; of several where it is not known which of them it has. */
+  correlationId: string | readonly string[];
   signal: AbortSignal;
-  /** Called once all answers can be received. */
-  begin(): Promise<unknown>;
+  /** Called once all answers can be received; may give some itself. */
+  begin(give: (answer: Answer) => void): Promise<unknown>;
+  /** Characters of frames that may wait, where a slow reader takes them; beyond them the answer ends with an error. */
+  mostWaiting?: number | undefined;
 }
 
 /** Yields all events of a correlation until its result. */
 export async function* listen(
   bus: Bus,
-  { correlationId, signal, begin }: Asking,
+  { correlationId, signal, begin, mostWaiting = Number.POSITIVE_INFINITY }: Asking,
 ): AsyncGenerator<Answer, void> {
   const queue: Answer[] = [];
+  let waiting = 0;
   let wake = Promise.withResolvers<void>();
-  const hear = (kind: (message: Message) => Answer) => (message: Message) => {
-    queue.push(kind(message));
+  const give = (answer: Answer) => {
+    if (waiting > mostWaiting) return;
+    waiting += sizeOf(answer);
+    if (waiting > mostWaiting) queue.length = 0;
+    else queue.push(answer);
     wake.resolve();
   };
-  const on = (topic: string, kind: (message: Message) => Answer) =>
-    bus.subscribe(`${topic}.${escapeSegment(correlationId)}`, hear(kind), { plugin: 'gateway' });
+  const hear = (kind: (message: Message) => Answer) => (message: Message) => give(kind(message));
+  const asked = [correlationId].flat();
   const frame = ({ payload }: Message): Answer => ({ type: 'frame', frame: payload as SkillFrame });
-  const subscriptions = await Promise.all([
-    on('agent.skill.progress', frame),
-    on('agent.skill.reasoning', frame),
-    on('agent.skill.toolframe', frame),
-    on('agent.input.request', ({ payload }) => ({ type: 'question', question: payload as SkillQuestion })),
-    on('agent.skill.response', ({ payload }) => ({ type: 'result', result: payload as SkillResult })),
-  ]);
+  const kinds: Record<string, (message: Message) => Answer> = {
+    'agent.skill.progress': frame,
+    'agent.skill.reasoning': frame,
+    'agent.skill.toolframe': frame,
+    'agent.input.request': ({ payload }) => ({ type: 'question', question: payload as SkillQuestion }),
+    'agent.skill.response': ({ payload }) => ({ type: 'result', result: payload as SkillResult }),
+  };
+  const subscriptions = await Promise.all(
+    Object.entries(kinds).flatMap(([topic, kind]) =>
+      asked.map((id) => bus.subscribe(`${topic}.${escapeSegment(id)}`, hear(kind), { plugin: 'gateway' })),
+    ),
+  );
   const leave = () => wake.resolve();
   signal.addEventListener('abort', leave, { once: true });
   try {
-    if (!signal.aborted) await begin();
+    if (!signal.aborted) await begin(give);
     while (!signal.aborted) {
+      if (waiting > mostWaiting) {
+        const error = `The answer was cut off: over ${mostWaiting} characters of it waited to be read. Read it faster, or ask without a stream.`;
+        yield { type: 'result', result: { content: '', error, taskState: 'failed' } };
+        return;
+      }
       const next = queue.shift();
-      if (next !== undefined) yield next;
+      if (next !== undefined) {
+        waiting -= sizeOf(next);
+        yield next;
+      }
       if (next?.type === 'result') return;
       if (queue.length > 0) continue;
       await wake.promise;
@@ -61,6 +81,13 @@ export async function* listen(
     signal.removeEventListener('abort', leave);
     await Promise.all(subscriptions.map((subscription) => subscription.unsubscribe()));
   }
+}
+
+function sizeOf(answer: Answer): number {
+  if (answer.type !== 'frame') return 0;
+  const { frame } = answer;
+  if ('result' in frame) return frame.result.length;
+  return 'text' in frame ? frame.text.length : 0;
 }
 
 export interface SkillTarget {
@@ -80,14 +107,24 @@ export function askSkill(
     source: Source;
     principal: Principal;
     signal: AbortSignal;
+    mostWaiting?: number;
   },
 ): AsyncGenerator<Answer, void> {
-  const { content, files = [], correlationId, conversationId, source, principal, signal } = asked;
+  const {
+    content,
+    files = [],
+    correlationId,
+    conversationId,
+    source,
+    principal,
+    signal,
+    mostWaiting,
+  } = asked;
   const head = { skillHint: skill, agent, content, stream: true, ...(files.length > 0 && { files }) };
   const payload = conversationId === undefined ? head : { ...head, conversationId };
   const begin = () =>
     bus.publish({ topic: 'agent.skill.request', payload, correlationId, source, principal });
-  return listen(bus, { correlationId, signal, begin });
+  return listen(bus, { correlationId, signal, begin, mostWaiting });
 }
 
 /** The named agent and skill, else those of the helm. */

@@ -1,8 +1,10 @@
 import { readSse } from '@trunkline/http';
 import { waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { MessageFiles } from '../content/message-files.ts';
 import { agent, type Crew, startCrew } from '../fixtures/crew.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
+import { type Answer, listen } from './ask-skill.ts';
 
 let crew: Crew;
 let { model, board } = {} as Crew;
@@ -40,6 +42,23 @@ describe('the switchboard as an A2A agent', () => {
       'rejected',
     );
     expect((await board.call(`/api/flows/skill-${task.id}`)).body.data.targetAgent).toBe('helm');
+  });
+
+  it('knows in a conversation which files came before, and reads them again', async () => {
+    const bytes = Buffer.from('Sail at noon.').toString('base64');
+    const file = { kind: 'file', file: { name: 'plan.txt', mimeType: 'text/plain', bytes } };
+    const more = { metadata: { agent: 'warden' }, contextId: 'with-files' };
+    await send('', { ...more, parts: [{ kind: 'text', text: 'Keep this.' }, file] });
+    await send('When?', more);
+    const told = JSON.stringify(model.chats().at(-1)?.messages);
+    const [, id] = /With this message came plan\.txt \(text\/plain, id ([\w-]+)\)/.exec(told) ?? [];
+    model.enqueue({ toolCalls: [{ name: 'read_attachment', arguments: { id } }] }, 'At noon.');
+    await send('Read it again.', more);
+    const read = model
+      .chats()
+      .at(-1)
+      ?.messages.findLast(({ role }) => role === 'tool');
+    expect(read?.content).toContain('Sail at noon.');
   });
 
   it('has its agents as tenants', async () => {
@@ -174,6 +193,60 @@ describe('agents as models', () => {
     const chunks = data.map((text) => JSON.parse(text).choices[0]);
     expect(chunks.map(({ delta }) => delta.content ?? '').join('')).toBe('model-of-helm heard you');
     expect(chunks.at(-1).finish_reason).toBe('stop');
+  });
+
+  it('give the files that they make as links, which work for whoever has one, and the pages they cite', async () => {
+    const series = [{ name: 'seen', values: [3] }];
+    const chart = { name: 'chart', arguments: { type: 'bar', title: 'Ships', labels: ['May'], series } };
+    const citations = [{ url: 'https://a.example/sea', title: 'Sea' }];
+    const draw = () => model.enqueue({ toolCalls: [chart] }, { text: 'Three.', citations });
+    const wanted = /^Three\.\n\nSources:\n\[1\] Sea: https:\/\/a\.example\/sea\n\n!\[Ships\.svg\]\((\S+)\)$/;
+    draw();
+    const { body } = await complete({ model: 'warden', messages });
+    const [, url = ''] = wanted.exec(body.choices[0].message.content) ?? [];
+    const picture = await fetch(url);
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect(picture.headers.get('content-security-policy')).toContain('sandbox');
+    expect(await picture.text()).toContain('Ships');
+    const forged = new URL(url);
+    forged.searchParams.set('expires', String(Number(forged.searchParams.get('expires')) + 60));
+    expect((await fetch(forged)).status).toBe(403);
+    draw();
+    const whole = await board.call('/v1/responses', { model: 'warden', input: 'hello' });
+    expect(whole.body.output.at(-1).content[0].text).toMatch(wanted);
+    const stream = async () => {
+      draw();
+      const body = JSON.stringify({ model: 'warden', messages, stream: true });
+      const streamed = await board.fetch('/v1/chat/completions', { method: 'POST', body });
+      let text = '';
+      for await (const { data } of readSse(streamed.body!))
+        if (data !== '[DONE]') text += JSON.parse(data).choices[0]?.delta.content ?? '';
+      return text;
+    };
+    expect(await stream()).toMatch(wanted);
+    // A disk that fails costs the link, not the answer that is out already.
+    vi.spyOn(MessageFiles.prototype, 'link').mockRejectedValueOnce(new Error('disk I/O error'));
+    expect(await stream()).toMatch(/^Three\.[\s\S]*\(Ships\.svg cannot be linked to: [^)]*\)$/);
+    expect(board.log.some((line) => line.includes('failed to link to a file of an answer'))).toBe(true);
+  });
+
+  it('hold a bounded part of an answer that nobody reads, then cut it off in words', async () => {
+    const bus = { subscribe: async () => ({ unsubscribe: async () => undefined }) };
+    const frame = (text: string): Answer => ({ type: 'frame', frame: { type: 'progress', text } });
+    let more: (answer: Answer) => void = () => undefined;
+    const begin = async (give: typeof more) => {
+      more = give;
+      give(frame('1234567890'));
+    };
+    const { signal } = new AbortController();
+    const answers = listen(bus as never, { correlationId: 'x', signal, begin, mostWaiting: 10 });
+    expect((await answers.next()).value).toEqual(frame('1234567890'));
+    for (const text of ['12345', '67890', '1', '2']) more(frame(text));
+    expect((await answers.next()).value).toMatchObject({
+      type: 'result',
+      result: { error: expect.stringContaining('cut off: over 10 characters') },
+    });
+    expect((await answers.next()).done).toBe(true);
   });
 
   it('fail in the words and shape that clients read', async () => {

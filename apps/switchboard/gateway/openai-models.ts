@@ -1,4 +1,7 @@
+import type { Logger } from '@trunkline/config';
 import { defineErrors } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
+import { ContentError } from '@trunkline/loop';
 import {
   type AnswerEvent,
   type CompletionCall,
@@ -7,14 +10,25 @@ import {
   openAiErrors,
   textOf,
 } from '@trunkline/openai-api';
+import type { MessageFiles } from '../content/message-files.ts';
+import { filesOf } from '../content/references.ts';
+import type { SkillResult } from '../dispatch/executor.ts';
 import { confirmed } from '../dispatch/registry.ts';
 import { retryAfterSeconds } from '../errors.ts';
 import type { GatewayParts } from './a2a-gateway.ts';
 import { admit, askSkill, type SkillTarget, targetOf } from './ask-skill.ts';
 
-type ModelDeps = Omit<GatewayParts, 'humanInput' | 'files'>;
+interface ModelDeps extends Pick<GatewayParts, 'bus' | 'routing' | 'limiter'> {
+  files: Pick<MessageFiles, 'link'>;
+  /** Where links to files begin. */
+  publicUrl(): string;
+  logger: Pick<Logger, 'error'>;
+}
 
 const { agent_busy } = defineErrors({ agent_busy: [503, ({ message }: { message: string }) => message] });
+
+/** Of an answer that nobody reads, in characters. */
+const mostWaiting = 1_000_000;
 
 /** Models are `agent` or `agent/skill`; without one the helm answers. */
 export function agentsAsModels(deps: ModelDeps): OpenAiApi {
@@ -42,8 +56,9 @@ export function agentsAsModels(deps: ModelDeps): OpenAiApi {
 async function* answer(
   { id, request, principal, signal }: CompletionCall,
   target: SkillTarget,
-  { bus, routing, limiter }: ModelDeps,
+  deps: ModelDeps,
 ): AsyncGenerator<AnswerEvent, void> {
+  const { bus, routing, limiter } = deps;
   const admission = admit(target, routing, limiter);
   if ('refusal' in admission) {
     const headers = { 'retry-after': String(retryAfterSeconds) };
@@ -60,6 +75,7 @@ async function* answer(
       source: { interface: 'openai' },
       principal,
       signal,
+      mostWaiting,
     };
     for await (const event of askSkill(bus, target, question)) {
       if (event.type === 'frame' && event.frame.type === 'progress' && isLive)
@@ -69,12 +85,39 @@ async function* answer(
       if (event.type !== 'result') continue;
       const { content, error, usage } = event.result;
       if (error !== undefined) throw openAiErrors.upstream_error({ message: error });
-      if (!isLive) yield { type: 'text-delta', text: content };
-      yield { type: 'end', finishReason: 'stop', text: content, usage };
+      const links = await linksTo(event.result, principal, deps);
+      const rest = isLive ? links : content + links;
+      if (rest !== '') yield { type: 'text-delta', text: rest };
+      yield { type: 'end', finishReason: 'stop', text: content + links, usage };
     }
   } finally {
     release();
   }
+}
+
+/** The files of an answer as Markdown below it: clients show pictures, and link to the rest. */
+async function linksTo(
+  result: SkillResult,
+  principal: Principal,
+  { files, publicUrl, logger }: ModelDeps,
+): Promise<string> {
+  const links: string[] = [];
+  for (const file of filesOf(result)) {
+    // The text of the answer is out: whatever goes wrong here must not take it back.
+    const path = await files.link(file, principal).catch((error: unknown) => {
+      if (!(error instanceof ContentError))
+        logger.error({ err: error, file: file.name }, 'failed to link to a file of an answer');
+      return undefined;
+    });
+    const label = file.name.replace(/[[\]\\]/g, '');
+    const isPicture = file.mediaType.startsWith('image/');
+    links.push(
+      path === undefined
+        ? `\n\n(${file.name} cannot be linked to: it is no longer stored, or there is no room for it.)`
+        : `\n\n${isPicture ? '!' : ''}[${label}](${publicUrl()}${path})`,
+    );
+  }
+  return links.join('');
 }
 
 /** A single message as plain text, several with their roles. */

@@ -34,7 +34,9 @@ export function createParkedAnswers(logger: Logger) {
   ): void {
     attached = engine;
     const { tasks } = engine.list({ state: 'input-required', pageSize: 100 });
-    for (const { id } of tasks) {
+    for (const { id, runner } of tasks) {
+      // Whoever asked listens for it.
+      if (runner !== undefined) continue;
       const ending = new AbortController();
       keep(id, listen(id)(ending.signal), ending);
     }

@@ -1,9 +1,17 @@
 import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import { isDirectOperator, maySee, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
+import {
+  actsForItself,
+  isDirectOperator,
+  maySee,
+  type OperatorAccess,
+  type Principal,
+  roleOf,
+} from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import type { Consent } from '@trunkline/policy';
-import { readScope, readVerdict } from '@trunkline/tools';
+import { readVerdict } from '@trunkline/std';
+import { readScope } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Question } from '../api-types.ts';
@@ -284,7 +292,7 @@ export function createApprovalRules({ access, approvers, namesOf, url }: Approva
     isApprover,
     mayApprove(principal) {
       if (isDirectOperator(principal) || isApprover(principal)) return true;
-      const isSomebody = principal.kind !== 'service' && roleOf(principal) !== 'guest';
+      const isSomebody = !actsForItself(principal) && roleOf(principal) !== 'guest';
       return access.isOpen && principal.via.length === 0 && isSomebody;
     },
     where: () =>
@@ -292,7 +300,21 @@ export function createApprovalRules({ access, approvers, namesOf, url }: Approva
   };
 }
 
-export function createAskHuman(humanInput: HumanInput, asker: Asker, { tell }: SkillContext): Tool {
+/** Asks whoever the request is from; undefined if nobody answers in time. */
+export async function askPerson(
+  humanInput: HumanInput,
+  asker: Asker,
+  { tell }: Pick<SkillContext, 'tell'>,
+  question: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  tell({ type: 'input-start', question });
+  const answer = await humanInput.ask(asker, question, askLimitMs, signal);
+  tell({ type: 'input-end', answered: answer !== undefined });
+  return answer;
+}
+
+export function createAskHuman(humanInput: HumanInput, asker: Asker, context: SkillContext): Tool {
   return defineTool({
     name: 'ask_human',
     effects: ['reads'],
@@ -300,9 +322,7 @@ export function createAskHuman(humanInput: HumanInput, asker: Asker, { tell }: S
     input: z.object({ question: z.string().min(1) }),
     timeoutMs: askLimitMs + 5000,
     async execute({ question }, { signal }) {
-      tell({ type: 'input-start', question });
-      const answer = await humanInput.ask(asker, question, askLimitMs, signal);
-      tell({ type: 'input-end', answered: answer !== undefined });
+      const answer = await askPerson(humanInput, asker, context, question, signal);
       return answer ?? 'Nobody has answered yet. Say what is still open and end.';
     },
   }) as Tool;
@@ -368,10 +388,10 @@ export function mountHuman(
     describeRoute({ summary: 'Questions that wait, the oldest first' }),
     async (context) => {
       const principal = context.get('principal');
-      const elsewhere = await peers.ask<Question[]>('questions', {}, principal);
-      const all = [humanInput.pending(principal), ...elsewhere].flat();
+      const { lists, gap } = await peers.askForList<Question>('questions', {}, principal);
+      const all = [humanInput.pending(principal), ...lists].flat();
       const data = all.toSorted((one, other) => one.askedAt - other.askedAt);
-      return context.json({ success: true, data });
+      return context.json({ success: true, ...gap, data });
     },
   );
 }

@@ -84,6 +84,16 @@ it('puts a question to a person for them alone, and takes no answer of others un
   expect(await questions.take({ ...said, principal: bob })).toBe(false);
   expect(await questions.take({ ...said, principal: ava })).toBe(true);
   expect(await answer).toBe('the left one');
+  const payload = { project: { platform: 'chat', channelId: '1' } };
+  await bus.publish({ topic: 'agent.skill.request', correlationId: 'c2', payload, principal: ava });
+  const shown = humanInput.ask({ correlationId: 'c2', principal: ava }, 'What does it look like?', 60_000);
+  await waitFor(() => put.length === 2);
+  const files = [{ id: 'f1', name: 'door.txt', mediaType: 'text/plain', size: 1 }];
+  const member: Principal = { ...bob, role: 'member' };
+  const drawn = { ...said, id: 'm3', payload: { content: 'so', files }, principal: member };
+  expect(await questions.take(drawn)).toBe(true);
+  // The file is of whoever sent it, and cannot be read on behalf of another.
+  expect(await shown).toMatch(/^so\n\[Files that come with an answer are not read/);
   await bus.stop();
 });
 

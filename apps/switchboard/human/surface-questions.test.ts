@@ -19,6 +19,8 @@ beforeAll(async () => {
   model = await startModelServer({
     script: ({ messages }) => {
       const last = messages.at(-1);
+      const [, id] = /notes\.txt \(text\/plain, id ([\w-]+)\)/.exec(String(last?.content)) ?? [];
+      if (id !== undefined) return { toolCalls: [{ name: 'read_attachment', arguments: { id } }] };
       return last?.role === 'tool'
         ? `Verdict: comment\nI was told: ${last.content}`
         : { toolCalls: [{ name: 'ask_human', arguments: { question: 'Merge before Friday?' } }] };
@@ -33,7 +35,10 @@ beforeAll(async () => {
     CHAT_API_URL: guild.url,
   };
   const files = {
-    'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }, { name: pr_review }]'),
+    'agents/helm.yaml': agent(
+      'helm',
+      'role: general\ntools: [get_incidents]\nskills: [{ name: chat }, { name: pr_review }]',
+    ),
   };
   board = await startSwitchboard({ env, files, home: directory.path });
   await waitFor(() => guild.connected === 1);
@@ -67,5 +72,16 @@ describe('a question of an agent', () => {
     });
     await waitFor(() => guild.posts.some(({ content }) => content.includes('I was told: yes, on Thursday')));
     expect(guild.posts.some(({ content }) => content.includes('I was told: nobody'))).toBe(false);
+  });
+
+  it('may be answered with a file, which the agent reads', async () => {
+    const channelId = '700000000000000002';
+    guild.say({ content: `<@${botId}> review it`, channelId, mentions: [botId] });
+    await asked(channelId);
+    const attachments = [guild.keepFile('notes.txt', 'text/plain', Buffer.from('Not before Monday.'))];
+    guild.say({ content: `<@${botId}>`, channelId, mentions: [botId], attachments });
+    const isTold = ({ content }: { content: string }) => /I was told:.*Not before Monday\./s.test(content);
+    await waitFor(() => guild.posts.some(isTold));
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('With the answer came notes.txt');
   });
 });

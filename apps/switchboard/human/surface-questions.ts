@@ -1,9 +1,9 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { maySee, roleOf } from '@trunkline/identity';
-import { BoundedMap } from '@trunkline/std';
-import { readVerdict } from '@trunkline/tools';
+import { maySee, ownerKey, roleOf } from '@trunkline/identity';
+import { BoundedMap, readVerdict } from '@trunkline/std';
 import type { Question } from '../api-types.ts';
+import { answerFileOf, filesOf, noFiles } from '../content/references.ts';
 import { derivedId, onBehalf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';
@@ -62,9 +62,14 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
       userId === undefined ? !isGuest : maySee(principal, owner);
     const found = [...waiting].findLast(([, place]) => isFrom(place, source) && mayAnswer(place));
     if (found === undefined || found[1].approval) return await takeApproval(message, content);
-    const [requestId] = found;
+    const [requestId, { owner }] = found;
     waiting.delete(requestId);
-    return (await humanInput.answer(requestId, content, principal)) === 'accepted';
+    const files = filesOf(payload);
+    // They are stored for whoever sent them, and the agent works on behalf of whoever asked it.
+    const told =
+      owner === ownerKey(principal) ? files.map(answerFileOf) : files.slice(0, 1).map(() => noFiles);
+    const answer = [content, ...told].join('\n');
+    return (await humanInput.answer(requestId, answer, principal)) === 'accepted';
   }
 
   /**

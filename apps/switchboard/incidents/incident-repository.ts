@@ -1,21 +1,22 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Bus } from '@trunkline/bus';
-import { parseYaml } from '@trunkline/config';
+import type { Bus, Draft } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { Mutex } from '@trunkline/std';
-import { writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
+import { type ChangeNote, type ControlPlane, ControlPlaneError } from '../control/control-plane.ts';
 import { withoutUndefined } from '../dispatch/request.ts';
+import { throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { kinds } from '../workspace/kinds.ts';
 import { type Incident, severities } from '../workspace/schema/channels.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import { incidentsText, numberOf, readIncidents, withIncident } from './incident-file.ts';
 
 const errors = defineErrors({
   incident_unknown: [404, ({ id }: { id: string }) => `There is no incident ${id}.`],
+  incidents_unusable: [409, ({ words }: { words: string }) => words],
 });
 
 const newIncident = z.strictObject({
@@ -31,7 +32,18 @@ const resolution = z.object({ resolutionNote: z.string().max(20_000).optional() 
 export type NewIncident = Pick<Incident, 'title' | 'severity'> &
   Partial<Pick<Incident, 'description' | 'affectedProjects' | 'assignee'>>;
 
-export function createIncidentRepository(workspace: Workspace, controlPlane: ControlPlane, bus: Bus) {
+interface IncidentDeps {
+  workspace: Workspace;
+  controlPlane: ControlPlane;
+  bus: Bus;
+  /** Resolves when the workspace has the changes of other switchboards. */
+  catchUp: () => Promise<void>;
+}
+
+/** How long a number stays given while the switchboard that has it cannot tell the others. */
+const claimedMs = 7 * 24 * 60 * 60 * 1000;
+
+export function createIncidentRepository({ workspace, controlPlane, bus, catchUp }: IncidentDeps) {
   /** The last write, until the workspace has read it. */
   let written: readonly Incident[] | undefined;
   /** One change at a time: each is made from the list as the last one left it. */
@@ -45,31 +57,36 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
     return written ?? workspace.incidents();
   }
 
-  /** As the file says now, before the workspace has read it. A file that cannot be read is kept aside: a write replaces it. */
-  async function current(): Promise<readonly Incident[]> {
-    const text = await controlPlane.read('incidents', 'incidents');
+  /** Of a file that cannot be read: as it was last read. */
+  function incidentsIn(text: string | null): readonly Incident[] {
     if (text === null) return [];
     const refusal = controlPlane.refusalOf('incidents', 'incidents', text);
-    const file = controlPlane.fileOf('incidents', 'incidents');
-    if (refusal === undefined)
-      return parseYaml(text, kinds.incidents.schema, { file, expand: false }).incidents;
+    if (refusal === undefined) return readIncidents(text);
     if (refusal.code !== 'record_refused') throw refusal;
-    const aside = `${file}.broken-${new Date().toISOString().replaceAll(':', '-')}`;
-    await writeFileAtomic(join(workspace.directory, aside), text);
-    const error = `${refusal.message} It is kept as ${aside}, and ${file} goes on from what was last read.`;
-    await bus.publish({
-      topic: 'system.error',
-      payload: { source: 'workspace', plugin: 'incidents', error, file },
-    });
     return list();
   }
 
-  /** Adds an incident under the next number and publishes it. */
-  function report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
-    return changes.run(async () => {
-      const known = await current();
-      const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
+  /** As the file says now, before the workspace has read it. */
+  async function current(): Promise<readonly Incident[]> {
+    return incidentsIn(await controlPlane.read('incidents', 'incidents'));
+  }
+
+  /** The next id that no switchboard on the bus has given. */
+  async function claimId(): Promise<string> {
+    for (let number = 1 + Math.max(0, ...(await current()).map(numberOf)); ; number += 1) {
       const id = `INC-${String(number).padStart(3, '0')}`;
+      if (bus.status().engine === 'embedded') return id;
+      const claim = randomUUID();
+      const claims = await bus.memory('incidents', { ttlMs: claimedMs });
+      if ((await claims.keep(id, claim)) === claim) return id;
+    }
+  }
+
+  /** Adds an incident under the next number and publishes it. */
+  async function report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
+    await catchUp();
+    return await changes.run(async () => {
+      const id = await claimId();
       const { origins } = principal;
       const incident: Incident = {
         id,
@@ -78,7 +95,7 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
         reportedAt: new Date().toISOString(),
         ...(origins && { origins: [...origins] }),
       };
-      await write([...known, incident], { actor, reason: `${id} was reported` });
+      await write(incident, { actor, reason: `${id} was reported` });
       await bus.publish({
         topic: 'security.incident.reported',
         payload: JSON.parse(JSON.stringify(incident)),
@@ -89,10 +106,10 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
   }
 
   /** Undefined when there is no such incident. */
-  function resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
-    return changes.run(async () => {
-      const known = await current();
-      const found = known.find((incident) => incident.id === id);
+  async function resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
+    await catchUp();
+    return await changes.run(async () => {
+      const found = (await current()).find((incident) => incident.id === id);
       if (found === undefined || found.status === 'resolved') return found;
       const resolvedAt = new Date().toISOString();
       const resolved: Incident = {
@@ -101,15 +118,24 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
         resolvedAt,
         ...(note && { resolutionNote: note }),
       };
-      const all = known.map((incident) => (incident.id === id ? resolved : incident));
-      await write(all, { actor, reason: `${id} was resolved` });
+      await write(resolved, { actor, reason: `${id} was resolved` });
       return resolved;
     });
   }
 
-  async function write(incidents: readonly Incident[], note: ChangeNote): Promise<void> {
-    await controlPlane.write('incidents', 'incidents', { incidents }, note);
-    written = incidents;
+  /** Changes one incident of the file. A file that cannot be read is kept aside: the write replaces it. */
+  async function write(incident: Incident, note: ChangeNote): Promise<void> {
+    const { id: about } = incident;
+    let made: readonly Incident[] = [];
+    let kept: Draft | undefined;
+    const change = async (text: string | null) => {
+      kept = await controlPlane.keepAside('incidents', 'incidents');
+      made = withIncident(incidentsIn(text), incident);
+      return incidentsText(made);
+    };
+    await controlPlane.update('incidents', 'incidents', change, { ...note, about });
+    written = made;
+    if (kept !== undefined) await bus.publish(kept);
   }
 
   return { list, report, resolve };
@@ -121,19 +147,34 @@ export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRep
   app.get('/api/incidents', describeRoute({ summary: 'All incidents' }), (context) =>
     context.json({ success: true, data: incidents.list() }),
   );
-  const report = describeRoute({ summary: 'Reports an incident', status: 201 });
+  const { incident_unknown, incidents_unusable } = errors;
+  const report = describeRoute({
+    summary: 'Reports an incident',
+    status: 201,
+    errors: [incidents_unusable],
+  });
   app.post('/api/incidents', report, validate('json', newIncident), async (context) => {
     const given = withoutUndefined(context.req.valid('json'));
     const { caller, principal } = context.var;
-    const incident = await incidents.report(given, caller.name, principal);
+    const incident = await incidents.report(given, caller.name, principal).catch(throwFailure);
     return context.json({ success: true, data: incident }, 201);
   });
-  const resolve = describeRoute({ summary: 'Resolves an incident', errors: [errors.incident_unknown] });
+  const resolve = describeRoute({
+    summary: 'Resolves an incident',
+    errors: [incident_unknown, incidents_unusable],
+  });
   app.post('/api/incidents/:id/resolve', resolve, validate('json', resolution), async (context) => {
     const id = context.req.param('id');
     const { resolutionNote } = context.req.valid('json');
-    const incident = await incidents.resolve(id, resolutionNote, context.get('caller').name);
-    if (incident === undefined) throw errors.incident_unknown({ id });
+    const { name } = context.get('caller');
+    const incident = await incidents.resolve(id, resolutionNote, name).catch(throwFailure);
+    if (incident === undefined) throw incident_unknown({ id });
     return context.json({ success: true, data: incident });
   });
+}
+
+/** Such as an incidents.yaml that is a pipe: nothing was reported. */
+function throwFailure(error: unknown): never {
+  if (!(error instanceof ControlPlaneError)) throwBusFailure(error);
+  throw errors.incidents_unusable({ words: error.message }, { cause: error });
 }

@@ -1,11 +1,20 @@
 import type { Logger } from '@trunkline/config';
 import { anonymous, type Principal } from '@trunkline/identity';
-import type { AttachedFile, Tool } from '@trunkline/llm';
-import { plainName, type StoredFile } from '@trunkline/loop';
-import { type McpClient, McpClients, type McpTool, probeMcpServer, toTools } from '@trunkline/mcp';
+import type { AttachedFile, ModelGateway, Tool } from '@trunkline/llm';
+import type { StoredFile } from '@trunkline/loop';
+import {
+  askingAtOnce,
+  createSampler,
+  type McpClient,
+  McpClients,
+  type McpTool,
+  type OAuthOptions,
+  probeMcpServer,
+  toTools,
+} from '@trunkline/mcp';
 import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, plainName } from '@trunkline/std';
 import type { MessageFiles } from '../content/message-files.ts';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry, SkillStore } from '../dispatch/registry.ts';
@@ -19,7 +28,11 @@ export interface McpServersOptions {
   logger: Logger;
   sandbox: Sandbox;
   policy: Policy;
-  files: Pick<MessageFiles, 'put'>;
+  files: Pick<MessageFiles, 'put' | 'turnFiles'>;
+  /** Of the model that servers with limits for it may use. */
+  gateway: ModelGateway;
+  /** Holds the sign-ins to servers. */
+  secrets: OAuthOptions['store'];
 }
 
 const shared = {
@@ -30,11 +43,18 @@ const shared = {
 
 /** Connects to every enabled server, registers its tools as skills `<server>.<tool>` and grants them to agents. */
 export function createMcpServers(options: McpServersOptions) {
-  const { store, logger, sandbox } = options;
+  const { store, logger, sandbox, gateway, files } = options;
+  const oauth = { store: options.secrets };
   const clients = new McpClients<McpServer>({
     ...shared,
     logger,
     sandbox,
+    oauth,
+    sample: createSampler({
+      gateway: () => gateway,
+      policy: options.policy.for('switchboard'),
+      files: ({ principal }) => files.turnFiles(principal),
+    }),
     storedTools: ({ name }) => store.recall<McpTool>('mcp', name),
     onChange: (client) => {
       if (client !== undefined) storeTools(client);
@@ -57,14 +77,15 @@ export function createMcpServers(options: McpServersOptions) {
     return clients.get(name) ?? { error: undefined, stderr: undefined };
   }
 
-  /** Tools granted to an in-process agent. */
-  function toolsFor(agent: string): Tool[] {
-    return [...clients].filter(({ server }) => isGranted(server, agent)).flatMap(toTools);
+  /** Tools granted to an in-process agent; `ask` asks the person for a server. */
+  function toolsFor(agent: string, ask: Parameters<typeof askingAtOnce>[1]): Tool[] {
+    const granted = [...clients].filter(({ server }) => isGranted(server, agent));
+    return granted.flatMap(toTools).map((tool) => askingAtOnce(tool, ask));
   }
 
   /** Connects once and lists the tools that the entry lets through. */
   function probe(server: McpServer): Promise<McpTool[]> {
-    return probeMcpServer(server, { ...shared, sandbox });
+    return probeMcpServer(server, { ...shared, sandbox, oauth });
   }
 
   function close(): Promise<void> {

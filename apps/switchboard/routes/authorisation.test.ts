@@ -15,6 +15,8 @@ const publicPath = /^\/(healthz|ready|metrics|docs|help|trust|openapi\.json|\.we
 const tokenPath = /^\/api\/a2a\/callback\//;
 /** Where the operator signs in; answers 401 to a link that is not valid. */
 const signInPath = /^\/operator(\/|$)/;
+/** The signature of a link lets somebody in, and no key does. */
+const linkPath = /^\/files\//;
 const guardedPath = /^\/(publish|api\/|v1\/|a2a|message:|tasks|extendedAgentCard)/;
 
 const presented = [
@@ -37,6 +39,10 @@ describe('keys and scopes', () => {
   it.each(presented)('every route treats $name as its rule says [S098]', async ({ headers, role }) => {
     const check = async ({ method, path }: { method: string; path: string }) => {
       if (signInPath.test(path)) return [];
+      if (linkPath.test(path)) {
+        const status = await statusOf(board.url + concrete(path), method, headers);
+        return status === 403 ? [] : [`${method} ${path} answered ${status}`];
+      }
       const isPublic = publicPath.test(path) || tokenPath.test(path);
       if (isPublic === (guardedPath.test(path) && !tokenPath.test(path)))
         return [`${method} ${path} falls under no rule`];

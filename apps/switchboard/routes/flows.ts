@@ -9,13 +9,18 @@ import { retriedSteps, stepsGone } from '../agents/step-store.ts';
 import type { Flow, FlowDetails, FlowOrigin } from '../api-types.ts';
 import type { Peers } from '../cluster/peers.ts';
 import { fieldsOf, retriesOf } from '../dispatch/request.ts';
-import { throwBusFailure } from '../errors.ts';
+import { retryAfterSeconds, throwBusFailure } from '../errors.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { SurfaceSenders } from '../surfaces/senders.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
   flow_unknown: [404, ({ id }: { id: string }) => `There is no flow ${id}; flows are kept for 7 days.`],
+  flow_unsure: [
+    503,
+    ({ id }: { id: string }) =>
+      `There is no flow ${id} here, and another switchboard, which may have it, does not answer: try again.`,
+  ],
   flows_too_old: [
     400,
     ({ most }: { most: number }) =>
@@ -86,7 +91,7 @@ export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
       if (!isAlone && offset >= mostRows) throw errors.flows_too_old({ most: mostRows });
       const end = isAlone ? offset + limit : Math.min(mostRows, offset + limit);
       const wanted = { ...query, offset: 0, limit: end };
-      const elsewhere = isAlone ? [] : await peers.ask<Flow[]>('flows', wanted, principal);
+      const { lists: elsewhere, gap } = await peers.askForList<Flow>('flows', wanted, principal);
       const found = store.list({ ...(isAlone ? query : wanted), principal });
       const flows = isAlone ? found : newestOf([found, ...elsewhere]).slice(offset, end);
       const isLast = flows.length < limit || (!isAlone && end === mostRows);
@@ -96,48 +101,48 @@ export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
         count: flows.length,
         flows,
         next,
+        ...gap,
         data: { count: flows.length, flows },
       });
     },
   );
-  const one = describeRoute({ summary: 'A flow with its trace', errors: [errors.flow_unknown] });
+  const { flow_unknown, flow_unsure, request_gone, flow_open, steps_gone } = errors;
+  /** The copy that changed last, here or elsewhere. */
+  const find = async (id: string, viewer: Principal): Promise<FlowDetails> => {
+    const own = seenBy(id, viewer);
+    const { answers, gap } = await peers.askWithGap<FlowDetails>('flow', { id }, viewer);
+    const [flow] = newestOf([own === undefined ? [] : [own], answers]);
+    if (flow !== undefined) return flow;
+    if (gap.incomplete) throw flow_unsure({ id }, { headers: { 'retry-after': String(retryAfterSeconds) } });
+    throw flow_unknown({ id });
+  };
+  const one = describeRoute({ summary: 'A flow with its trace', errors: [flow_unknown, flow_unsure] });
   app.get('/api/flows/:id', one, async (context) => {
-    const id = context.req.param('id');
-    const principal = context.get('principal');
-    const own = seenBy(id, principal);
-    const elsewhere = await peers.ask<NonNullable<typeof own>>('flow', { id }, principal);
-    const [flow] = newestOf([own === undefined ? [] : [own], elsewhere]);
-    if (flow === undefined) throw errors.flow_unknown({ id });
+    const flow = await find(context.req.param('id'), context.get('principal'));
     return context.json({ success: true, data: flow });
   });
-  const { flow_unknown, request_gone } = errors;
   const again = describeRoute({
     summary: 'Asks once more what a flow asked, as a flow of its own',
     status: 202,
-    errors: [flow_unknown, request_gone],
+    errors: [flow_unknown, flow_unsure, request_gone],
   });
   app.post('/api/flows/:id/replay', again, async (context) => {
     const id = context.req.param('id');
-    const origin =
-      store.originOf(id) ??
-      (await peers.ask<FlowOrigin>('flow', { id }, context.get('principal')))[0] ??
-      raise(flow_unknown({ id }));
+    const origin = store.originOf(id) ?? (await find(id, context.get('principal')));
     const request = (await requestOf(origin, bus)) ?? raise(request_gone({ id }));
     return context.json(await askAgain(request), 202);
   });
-  const { flow_open, steps_gone } = errors;
   const retry = describeRoute({
     summary:
       'Does the work of a flow again from a step on, as a flow of its own; finished steps before it are kept',
     status: 202,
-    errors: [flow_unknown, flow_open, steps_gone, request_gone],
+    errors: [flow_unknown, flow_unsure, flow_open, steps_gone, request_gone],
   });
   app.post('/api/flows/:id/retry', retry, validate('json', retryBody), async (context) => {
     const id = context.req.param('id');
     const viewer = context.get('principal');
     const { toolCallId } = context.req.valid('json');
-    const flow = seenBy(id, viewer) ?? (await peers.ask<FlowDetails & FlowOrigin>('flow', { id }, viewer))[0];
-    if (flow === undefined) throw flow_unknown({ id });
+    const flow = seenBy(id, viewer) ?? (await find(id, viewer));
     const { targetAgent: agent, status, messageId: requestId } = flow;
     if (status !== 'complete') throw flow_open({ id });
     const request = (await requestOf(flow, bus)) ?? raise(request_gone({ id }));

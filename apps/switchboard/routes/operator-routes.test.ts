@@ -7,7 +7,7 @@ import { routeAccess } from './guards.ts';
 
 /** Public, or guarded by a token or signature of their own. */
 const publicPath =
-  /^\/(healthz|ready|metrics|docs|help|operator|trust|setup|openapi\.json|\.well-known|webhooks?|api\/a2a\/callback|\*|)(\/|$)/;
+  /^\/(healthz|ready|metrics|docs|help|operator|trust|setup|openapi\.json|\.well-known|webhooks?|files|api\/a2a\/callback|\*|)(\/|$)/;
 /** A2A: its tasks are open while no key is set. */
 const a2aPath = /^\/(v1\/)?(a2a(\/|$)|message:|tasks(\/|$)|card$|extendedAgentCard$)/;
 const job = { schedule: '0 0 1 1 *', payload: { content: 'x' } };

@@ -1,9 +1,8 @@
 import { secretStoreOf } from '@trunkline/config';
-import type { App } from '@trunkline/http';
+import { type App, mountFileLinks } from '@trunkline/http';
 import { isDirectOperator } from '@trunkline/identity';
 import { estimateTokens } from '@trunkline/loop';
 import { mountOpenAiApi } from '@trunkline/openai-api';
-import { dailyQuota } from '@trunkline/storage';
 import type { Caller } from '../access/caller.ts';
 import type { Switchboard } from '../components.ts';
 import { mountCallback } from '../dispatch/long-tasks.ts';
@@ -25,12 +24,12 @@ import { mountPlugins, mountReady, mountWorkspace } from './workspace.ts';
 const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => void)[] = [
   // Before the guards: callbacks present a token of their task instead of a key.
   (app, { exchange }) => mountCallback(app, exchange.longTasks),
-  (app, { keys, stores, context: { operator, peers, options } }) =>
+  (app, { keys, sent, context: { operator, peers } }) =>
     mountGuards(app, {
       keys,
       access: operator,
       agentName: () => peers?.agentName,
-      quota: dailyQuota(options.quotaMb, stores.usage.sent),
+      quota: sent,
     }),
   (app, { monitor, plugins }) =>
     mountReady(app, async () => !plugins.isStarting && (await monitor.problem()) === undefined),
@@ -69,9 +68,10 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
     }),
   (app, { commands, stores, parts: { catchUp } }) =>
     mountChanges(app, { bus: commands.bus, changes: stores.changes, catchUp }),
-  (app, { bus, exchange: { routing, limiter }, stores, a2a }) =>
+  (app, { files }) => mountFileLinks(app, files.openLink),
+  (app, { bus, exchange: { routing, limiter }, stores, a2a, files, context: { address, logger } }) =>
     mountOpenAiApi(app, {
-      ...agentsAsModels({ bus, routing, limiter }),
+      ...agentsAsModels({ bus, routing, limiter, files, logger, publicUrl: () => address.publicUrl }),
       responses: { kept: stores.responses, engine: a2a.engine, countTokens: estimateTokens },
     }),
   (app, { plugins }) => mountPlugins(app, plugins),

@@ -1,6 +1,22 @@
-import type { RemoteAgent } from '@trunkline/a2a';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AgentCard, Message } from '@a2a-js/sdk';
+import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
+import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import { type RemoteAgent, targetsSchema, toTargets } from '@trunkline/a2a';
 import { type FakePeer, type PeerAnswer, startFakePeer, waitFor } from '@trunkline/testing';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import {
+  DefaultRequestHandler as EarlierHandler,
+  InMemoryTaskStore as EarlierStore,
+} from 'a2a-sdk-0.3/server';
+import {
+  UserBuilder as EarlierUsers,
+  agentCardHandler as earlierCard,
+  jsonRpcHandler as earlierRpc,
+} from 'a2a-sdk-0.3/server/express';
+import express, { type Express } from 'express';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { advanceUntil, schedulerHome, type TestScheduler } from '../fixtures/start-scheduler.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 
@@ -34,6 +50,11 @@ afterEach(async () => {
 });
 
 async function fire(more: object = {}): Promise<void> {
+  await add('wake', more);
+  await place.clock.advanceTo('2026-03-02T09:00:00Z');
+}
+
+async function add(id: string, more: object = {}): Promise<void> {
   const payload = {
     content: 'Wake up.',
     channel: 'a2a',
@@ -43,13 +64,12 @@ async function fire(more: object = {}): Promise<void> {
   };
   await board.command({
     action: 'add',
-    id: 'wake',
+    id,
     schedule: '0 9 * * *',
     timezone: 'UTC',
     topic: 'cron.ava.morning',
     payload,
   });
-  await place.clock.advanceTo('2026-03-02T09:00:00Z');
 }
 
 const newest = async (): Promise<Json> => (await board.history('wake'))[0];
@@ -60,6 +80,7 @@ const ended = (stepMs: number) =>
 
 it('hands on whom it is for, and marks what its words were drawn from', async () => {
   const origins = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
+  answers.push({ text: 'Up.', files: [{ name: 'dawn.png', mimeType: 'image/png', bytes: 'AA==' }] });
   await fire({ on_behalf_of: 'sealed', origins });
   await waitFor(async () => (await newest())?.status === 'done');
   expect(peer.requests[0]?.body).toMatchObject({
@@ -67,6 +88,7 @@ it('hands on whom it is for, and marks what its words were drawn from', async ()
   });
   const about = board.messages.filter(({ topic }) => /^(cron|agent.skill.response)\./.test(topic));
   expect(about.map(({ principal }) => principal?.origins)).toEqual([origins, origins]);
+  expect((about[1] as Json).payload.content).toBe('Up.\n(Made, and not fetched: dawn.png)');
 });
 
 it('posts message/send in the form of the contract, with the credentials of a2a.yaml [S014][S101]', async () => {
@@ -155,3 +177,64 @@ it('goes on with a delivery that a restart cut short', async () => {
   const ids = peer.requests.map(({ body }) => (body as Json).params.message.messageId);
   expect([ids.length, new Set(ids).size]).toEqual([2, 1]);
 });
+
+it.each([
+  ['1.0', serveCurrent],
+  ['0.3', serveEarlier],
+])(
+  'reaches the server of the official SDK that speaks %s alone, by base, endpoint and card',
+  async (_, serve) => {
+    const heard: string[] = [];
+    const app = express();
+    const server = createServer(app);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    serve(app, `${origin}/rpc`, heard);
+    const addresses = {
+      base: origin,
+      endpoint: `${origin}/rpc`,
+      card: `${origin}/.well-known/agent-card.json`,
+    };
+    const entries = Object.entries(addresses).map(([name, url]) => [name, { url }]);
+    targets = toTargets(targetsSchema.parse({ targets: Object.fromEntries(entries) }));
+    for (const name of Object.keys(addresses)) await add(name, { agent_name: name, content: name });
+    await place.clock.advanceTo('2026-03-02T09:00:00Z');
+    for (const name of Object.keys(addresses))
+      await waitFor(async () => (await board.history(name))[0]?.status === 'done');
+    expect(heard.sort()).toEqual(['base', 'card', 'endpoint']);
+  },
+);
+
+const cardOf = { name: 'Ava', description: 'Wakes.', version: '1', capabilities: {}, skills: [] };
+const modes = { defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] };
+
+function serveCurrent(app: Express, url: string, heard: string[]): void {
+  const supportedInterfaces = [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }];
+  const card = AgentCard.fromJSON({ ...cardOf, ...modes, supportedInterfaces });
+  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), {
+    async execute({ userMessage }, bus) {
+      heard.push(...userMessage.parts.map(({ content }) => String(content?.value)));
+      const said = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'Awake.' }] };
+      bus.publish(AgentEvent.message(Message.fromJSON(said)));
+    },
+    cancelTask: () => Promise.reject(new Error('Nothing to cancel')),
+  });
+  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+  app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+}
+
+function serveEarlier(app: Express, url: string, heard: string[]): void {
+  const card = { ...cardOf, ...modes, url, protocolVersion: '0.3.0', preferredTransport: 'JSONRPC' };
+  const requestHandler = new EarlierHandler(card, new EarlierStore(), {
+    async execute({ userMessage }, bus) {
+      heard.push(...userMessage.parts.map((part) => (part.kind === 'text' ? part.text : part.kind)));
+      const parts = [{ kind: 'text' as const, text: 'Awake.' }];
+      bus.publish({ kind: 'message', messageId: 'm', role: 'agent', parts });
+      bus.finished();
+    },
+    cancelTask: () => Promise.reject(new Error('Nothing to cancel')),
+  });
+  app.use('/.well-known/agent-card.json', earlierCard({ agentCardProvider: requestHandler }));
+  app.use('/rpc', earlierRpc({ requestHandler, userBuilder: EarlierUsers.noAuthentication }));
+}

@@ -3,6 +3,7 @@ import { type Bus, type Delivery, escapeSegment, type Message } from '@trunkline
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
+import { namesOf } from '../content/references.ts';
 import { derivedId, onBehalf, uuidOf } from '../core/messages.ts';
 import { pause } from '../core/timers.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
@@ -119,8 +120,11 @@ export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDe
 
 function resultOf(
   { name }: RemoteAgent,
-  { state, text: said, statusText }: RemoteReply,
+  { state, text: answer, statusText, artifacts }: RemoteReply,
 ): Omit<Result, 'attempts'> {
+  const files = artifacts.flatMap(({ parts }) => parts).filter((part) => part.type === 'file');
+  const left = files.length === 0 ? [] : [`(Made, and not fetched: ${namesOf(files)})`];
+  const said = [answer, ...left].filter((words) => words !== '').join('\n');
   if (!refusals.includes(state)) return { content: said, taskState: 'completed' };
   const error = `The agent ${name} took it and ended ${state}${statusText === '' ? '' : `: ${statusText}`}.`;
   return { content: said, error, taskState: 'failed' };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createA2aClient } from '@trunkline/a2a';
-import type { Subscription } from '@trunkline/bus';
+import { BusError, type Subscription } from '@trunkline/bus';
 import { usualSilenceMs } from '@trunkline/llm';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
@@ -22,6 +23,7 @@ import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
 /** Added to the skill timeout. */
 const marginMs = 60_000;
 const historyLength = 50;
+const retryMs = 1000;
 
 /** Schedules from files in `crons/` and from commands. */
 export class SchedulerPlugin implements Plugin {
@@ -148,19 +150,35 @@ export class SchedulerPlugin implements Plugin {
   /** Fires and takes commands while this switchboard leads. */
   #followLeader(parts: CommandParts, closing: AsyncDisposableStack): () => Promise<void> {
     let listening: Subscription | undefined;
+    let isStopping = false;
+    /** The leader must take commands: failures are retried. */
+    const listen = async (): Promise<Subscription | undefined> => {
+      while (this.#leader.isLeader() && !isStopping) {
+        try {
+          return await listenForCommands(parts);
+        } catch (error) {
+          if (error instanceof BusError && error.code === 'stopped') throw error;
+          parts.logger.error({ err: error }, 'failed to listen for schedule commands; retrying');
+          await delay(retryMs);
+        }
+      }
+      return undefined;
+    };
     const lead = async (isLeader: boolean) => {
       await parts.schedules.lead(isLeader);
       if (isLeader) {
-        listening ??= await listenForCommands(parts);
+        listening ??= await listen();
         return;
       }
-      await listening?.unsubscribe();
+      const ended = listening;
       listening = undefined;
+      await ended?.unsubscribe();
     };
     const following = followLeader(this.#leader, lead, (error) =>
       parts.logger.error({ err: error }, 'failed to change leadership'),
     );
     closing.defer(async () => {
+      isStopping = true;
       await following.stop();
       await listening?.unsubscribe();
     });

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
+import { type Bus, BusError } from '@trunkline/bus';
 import { waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { schedulerHome, type TestScheduler } from '../fixtures/start-scheduler.ts';
@@ -290,4 +291,25 @@ describe('a recurring schedule', () => {
     await fired(1);
     expect(fires()[0]?.id).toBe('daily-report@2026-03-02T09:00:00.000Z');
   });
+});
+
+it('takes commands though it could not listen for them at first', async () => {
+  await board.stop();
+  let refusals = 1;
+  const meet = (bus: Bus): Bus =>
+    new Proxy(bus, {
+      get(real, name) {
+        const found = Reflect.get(real, name);
+        if (typeof found !== 'function') return found;
+        return (...given: unknown[]) => {
+          const isRefused = name === 'subscribe' && given[0] === 'command.schedule' && refusals-- > 0;
+          return isRefused
+            ? Promise.reject(new BusError('unavailable', 'There is no leader.'))
+            : found.apply(real, given);
+        };
+      },
+    });
+  board = await place.start({ meet });
+  expect(await add()).toMatchObject({ success: true });
+  expect(board.log.join('')).toContain('failed to listen for schedule commands; retrying');
 });

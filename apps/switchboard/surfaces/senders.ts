@@ -1,6 +1,16 @@
 import { type Accounts, createSenders, nameOnSurface, type Sender } from '@trunkline/accounts';
 import type { Draft, Message } from '@trunkline/bus';
-import { accountIdOf, accountPrincipal, type Principal, type Role, roleOf } from '@trunkline/identity';
+import type { Logger } from '@trunkline/config';
+import {
+  accountIdOf,
+  accountPrincipal,
+  type Principal,
+  quotaKey,
+  type Role,
+  roleOf,
+} from '@trunkline/identity';
+import { BoundedMap } from '@trunkline/std';
+import type { Quota } from '@trunkline/storage';
 import { namedSender, principalOf } from '../core/messages.ts';
 import type { SkillExecutor } from '../dispatch/executor.ts';
 import { type Dispatch, fieldsOf, text } from '../dispatch/request.ts';
@@ -11,6 +21,9 @@ interface SurfaceSenderOptions extends Omit<Parameters<typeof createSenders>[0],
   workspace: Pick<Workspace, 'agents' | 'externalAgents' | 'approvers' | 'channels' | 'routes' | 'cloud'>;
   /** Address of this service. */
   url(): string;
+  /** What everybody has sent today, through whatever door. */
+  sent: Quota;
+  logger: Pick<Logger, 'warn'>;
 }
 
 /** What a surface knows about a sender beside the draft. */
@@ -28,9 +41,14 @@ export interface SenderRefusal {
 
 export type SurfaceSenders = ReturnType<typeof createSurfaceSenders>;
 
+const MAX_REFUSED = 1000;
+const today = () => new Date().toISOString().slice(0, 10);
+
 /** Who writes on the chat and mail surfaces, and which agents they reach. */
-export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSenderOptions) {
+export function createSurfaceSenders({ workspace, url, sent, logger, ...options }: SurfaceSenderOptions) {
   const { accounts } = options;
+  /** The day on which the log last named a sender who is over their quota. */
+  const refused = new BoundedMap<string, string>(MAX_REFUSED);
   const senders = createSenders({ ...options, trustPage: () => `${url().replace(/\/+$/, '')}/trust` });
 
   /** Stamps the sender as principal. */
@@ -97,6 +115,22 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     return isNamedLabel(draft) || agents.some(({ public: isPublic }) => isPublic);
   }
 
+  /**
+   * Counts what a message adds to the journal and the histories. False: its sender has sent too much today, and it is
+   * dropped. Where a sender can be forged, those without an account count as one.
+   */
+  function takes(draft: Draft, { isForgeable = false }: Pick<SurfaceSender, 'isForgeable'> = {}): boolean {
+    const principal = principalOf(draft);
+    const isStranger = isForgeable && accountIdOf(principal) === undefined;
+    const key = quotaKey(isStranger ? { ...principal, role: 'guest' } : principal);
+    const refusal = sent.refusal(key, Buffer.byteLength(JSON.stringify(draft.payload)));
+    if (refusal !== undefined && refused.get(key) !== today()) {
+      refused.set(key, today());
+      logger.warn({ surface: draft.source?.interface, refusal }, 'message dropped: sender is over quota');
+    }
+    return refusal === undefined;
+  }
+
   function accountOf(principal: Principal) {
     const id = accountIdOf(principal);
     return id === undefined ? accounts.byIdentity(principal.id) : accounts.get(id);
@@ -126,7 +160,7 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     return senders.notice(id, text(author) ?? text(name) ?? id);
   }
 
-  return { stamp, refusalOf, takesFiles, currentSender };
+  return { stamp, takes, refusalOf, takesFiles, currentSender };
 }
 
 /** For the operator, on the surface that OPERATOR_TOPIC names. What a stranger calls themselves is a quotation. */

@@ -29,7 +29,7 @@ const issue = (id: string, at = Date.now()) => ({
 describe.skipIf(natsMissing !== undefined)('webhooks that come again at another switchboard', () => {
   let [nats, github, linear, seen] = [] as unknown as [NatsServer, FakeGitHub, FakeLinear, Observer];
   let boards: [TestSwitchboard, TestSwitchboard];
-  const start = (home?: string) =>
+  const start = (home?: string, more: Record<string, string> = {}) =>
     startSwitchboard({
       ...(home === undefined
         ? { files: { 'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]') } }
@@ -44,6 +44,7 @@ describe.skipIf(natsMissing !== undefined)('webhooks that come again at another 
         TRACKER_WEBHOOK_SECRET: secret,
         TRACKER_WEBHOOK_PORT: '0',
         TRACKER_API_URL: linear.url,
+        ...more,
       },
     });
   beforeAll(async () => {
@@ -84,6 +85,10 @@ describe.skipIf(natsMissing !== undefined)('webhooks that come again at another 
     expect(await publish(boards[1], 'v2')).toBe(200);
     await waitFor(() => released('v2').length === 1);
     expect(released('v1')).toHaveLength(1);
+    const place = `${boards[1].url}/webhook/codehost`;
+    const again = await github.deliver(place, 'release', release('v1'), { secret, id: 'a' });
+    // It starts no flow, so none is named.
+    expect(await again.text()).toBe('Known, and not done again');
   });
 
   it('are taken once from the tracker: the same bytes under any id, and the same id with a new time', async () => {
@@ -120,4 +125,19 @@ describe.skipIf(natsMissing !== undefined)('webhooks that come again at another 
     await waitFor(() => released('v6').length === 1);
     expect(released('v5')).toHaveLength(1);
   });
+
+  it('are refused with 503 while NATS is away for long, and taken once when they are sent again', async () => {
+    await boards[1].stop();
+    boards[1] = await start(boards[1].home, { NATS_PUBLISH_TIMEOUT_MS: '1000' });
+    await nats.kill();
+    expect(await publish(boards[1], 'v7', 'failed')).toBe(503);
+    await nats.start();
+    // As "Redeliver" does: the same bytes under the same id.
+    for (const board of [boards[1], boards[0]])
+      await waitFor(async () => (await publish(board, 'v7', 'failed')) === 200, { timeoutMs: 90_000 });
+    expect(await publish(boards[0], 'v8')).toBe(200);
+    // Each is handled in its own time once NATS is back.
+    await waitFor(() => released('v8').length === 1 && released('v7').length > 0, { timeoutMs: 90_000 });
+    expect(released('v7')).toHaveLength(1);
+  }, 240_000);
 });

@@ -3,9 +3,10 @@ import { CommandError } from '../commands/command.ts';
 
 const LIMIT_MS = 15_000;
 
-/** Where the agent is, and what shows who asks. */
+/** Where the agent is, or another service that `name` says, and what shows who asks. */
 export interface AgentApi {
   url: string;
+  name?: string;
   headers: Readonly<Record<string, string>>;
   /** What to do where it refuses because a key was kept back. */
   withheld?: string | undefined;
@@ -13,7 +14,7 @@ export interface AgentApi {
 
 /** Asks a route of the agent's own API; fails with words for the terminal. */
 export async function askAgent(
-  { url, headers, withheld }: AgentApi,
+  { url, name = 'agent', headers, withheld }: AgentApi,
   path: string,
   { method = 'GET', body }: { method?: 'GET' | 'POST' | 'PUT'; body?: object } = {},
 ): Promise<unknown> {
@@ -25,16 +26,18 @@ export async function askAgent(
   };
   const response = await fetch(new URL(path, url), request).catch((error: unknown) => {
     throw new CommandError(
-      `Cannot reach the agent at ${new URL(url).origin}. Start it with "npm start", or set AGENT_URL to where it runs.`,
+      `Cannot reach the ${name} at ${new URL(url).origin}. Start it with "npm start", or set ${name.toUpperCase()}_URL to where it runs.`,
       { cause: error },
     );
   });
   const answered = await response.json().catch(() => undefined);
   if (response.ok) return answered;
-  const detail = z.object({ detail: z.string() }).safeParse(answered);
-  const words = detail.success ? detail.data.detail : `It answered with status ${response.status}.`;
+  const { data: refusal } = z
+    .object({ detail: z.string().optional(), error: z.string().optional() })
+    .safeParse(answered);
+  const words = refusal?.detail ?? refusal?.error ?? `It answered with status ${response.status}.`;
   const advice = response.status === 401 && withheld !== undefined ? ` ${withheld}` : '';
-  throw new CommandError(`The agent at ${new URL(url).origin} refused: ${words}${advice}`);
+  throw new CommandError(`The ${name} at ${new URL(url).origin} refused: ${words}${advice}`);
 }
 
 const chatSchema = z.object({
@@ -47,6 +50,8 @@ const modelsSchema = z.object({
   models: z.array(z.object({ id: z.string(), name: z.string() })),
   problem: z.string().nullable(),
 });
+
+const fileSchema = z.object({ url: z.string() });
 
 const STANDARD = 'standard';
 
@@ -73,6 +78,17 @@ export async function describeModels(api: AgentApi, chat: string): Promise<strin
   if (models.length === 0) return `${now} There is no other to choose.`;
   const others = models.map(({ id, name }) => (id === name ? id : `${id} (${name})`)).join(', ');
   return withoutControls(`${now} Choose with "/model NAME": ${STANDARD}, ${others}.`);
+}
+
+/** Where a file of a chat can be read for an hour; undefined where the agent does not say. */
+export async function fileAddress(api: AgentApi, id: string): Promise<string | undefined> {
+  try {
+    const { url } = fileSchema.parse(await askAgent(api, `/api/chat/files/${encodeURIComponent(id)}`));
+    return new URL(url, api.url).href;
+  } catch (error) {
+    if (error instanceof CommandError || error instanceof z.ZodError) return undefined;
+    throw error;
+  }
 }
 
 function chatPath(id: string): string {

@@ -45,8 +45,55 @@ it('finds what is exposed, weak, readable or written down, and mends the modes',
   mkdirSync(workspace, { recursive: true });
   writeFileSync(join(workspace, 'approvers.yaml'), 'approvers: [chat:4711]\n');
   mkdirSync(join(home, 'agent/config'));
-  writeFileSync(join(home, 'agent/config/agent.yaml'), 'approvals: { approvers: ["chat:12"] }\n');
-  const { code, output } = await audit([], { RESEARCH_HOST: '0.0.0.0' });
+  writeFileSync(
+    join(home, 'agent/config/agent.yaml'),
+    `approvals: { approvers: ["chat:12"] }
+mcp: { servers: [{ name: notes, command: notes, trusted: true, sandbox: off }, { name: off, command: x, trusted: true, enabled: false }, { name: gulls, command: gulls }, { name: terns, command: terns }] }
+coding_agents: [{ name: builder, command: build }, { name: careful, command: build, confirm: true, sandbox: { network: open } }]
+`,
+  );
+  writeFileSync(
+    join(home, 'policy.yaml'),
+    'rules: [{ tool: write_file, decision: allow }]\ndescriptions: { mcp-description terns: [HASH] }\n'.replace(
+      'HASH',
+      'a'.repeat(64),
+    ),
+  );
+  mkdirSync(join(workspace, 'mcp-servers.d'));
+  writeFileSync(
+    join(workspace, 'mcp-servers.d/sums.yaml'),
+    'name: sums\ntrust: builtin\ntransport: stdio\ncommand: sums\n',
+  );
+  writeFileSync(join(workspace, 'keys.yaml'), 'keys: [{ name: ci, envKey: CI_KEY }]\n');
+  mkdirSync(join(home, 'voice/config'), { recursive: true });
+  writeFileSync(join(home, 'voice/config/users.yaml'), 'users: [{ id: ann, api_key: annann }]\n');
+  const { code, output } = await audit([], {
+    RESEARCH_HOST: '0.0.0.0',
+    RESEARCH_GRPC_PORT: '50051',
+    CORE_HOST: '0.0.0.0',
+    A2A_AUTH_TOKEN: 'long-enough-to-be-0123456789',
+    TRACKER_WEBHOOK_SECRET: 'short',
+    SWITCHBOARD_SHELL: 'on',
+    TRUNKLINE_SANDBOX_HOSTS: '*',
+    CI_KEY: 'ci-key',
+  });
+  for (const line of [
+    /^note +policy +policy\.yaml allows with any arguments, .*write_file \(rule 1\)/m,
+    /^note +descriptions +of 1 MCP server nobody has accepted .*: gulls \(agent\.yaml\)\.$/m,
+    /^note +commands +SWITCHBOARD_SHELL=on/m,
+    /^note +commands +TRUNKLINE_SANDBOX_HOSTS=\*/m,
+    /^note +coding agents +start work without asking: builder \(agent\.yaml\)\.$/m,
+    /^note +MCP servers .*: notes \(agent\.yaml\), sums \(mcp-servers\.d\/sums\.yaml\)\.$/m,
+    /^note +sandbox .*\(sandbox: off\): notes \(agent\.yaml\)\.$/m,
+    /^note +sandbox .*\(network: open\): careful \(agent\.yaml\)\.$/m,
+    /^FAILED +keys +CI_KEY can be guessed/m,
+    /^FAILED +keys +the key of ann in users\.yaml can be guessed/m,
+    /^FAILED +keys +TRACKER_WEBHOOK_SECRET can be guessed/m,
+    /^note +gRPC of research is open +it listens on 0\.0\.0\.0/m,
+    /^ok +reachable services .*with a key: agent on 0\.0\.0\.0 \(A2A_AUTH_TOKEN\)/m,
+  ])
+    expect(output).toMatch(line);
+  expect(output).not.toMatch(/annann|ci-key|long-enough/);
   expect(output).toMatch(
     /^note +approvers .*no account: chat:12 \(agent\.yaml\), chat:4711 \(approvers\.yaml\)/m,
   );

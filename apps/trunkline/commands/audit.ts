@@ -1,15 +1,19 @@
-import { join } from 'node:path';
 import { AuditLog } from '@trunkline/audit';
-import { type Environment, helpText, loadYaml, readOptions, secretStoreOf } from '@trunkline/config';
+import { type Environment, helpText, readOptions, secretStoreOf } from '@trunkline/config';
 import { Policy } from '@trunkline/policy';
 import { createSandbox } from '@trunkline/sandbox';
-import { checkAuditLog, checkPosture, type SecurityFinding, type UnpairedTrust } from '@trunkline/service';
+import { checkAuditLog, checkPosture, type SecurityFinding } from '@trunkline/service';
 import type { AuditEntry } from '@trunkline/std';
-import { serviceHome } from '@trunkline/storage';
-import { z } from 'zod';
-import { exposures, readServiceOptions, type ServiceOptions } from '../fleet/service-options.ts';
+import { readServiceOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
 import { checkPlainSecrets, importOptions } from '../secrets/import-secrets.ts';
+import {
+  configuredTools,
+  listedApprovers,
+  listedExposures,
+  trustedSenders,
+  waitingDescriptions,
+} from './audit-files.ts';
 import { renderDiagnosis } from './doctor.ts';
 
 const usage = 'trunkline audit [--fix | log | verify | export]';
@@ -22,7 +26,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
       [
         helpText(usage, upOptions),
         '',
-        '  (nothing)  look for exposed services, weak keys, readable files, secrets in files, unpaired approvers, old packages',
+        '  (nothing)  look for exposed services, weak keys, readable files, secrets in files, tools that need no asking, unpaired approvers, old packages',
         '  --fix      mend what can be mended without a decision of yours',
         `  log        the newest ${SHOWN} entries of the audit log of all services`,
         '  verify     recompute the hash chain of the audit log',
@@ -37,18 +41,22 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   if (action === undefined) {
     const services = readServiceOptions(options, env);
     const { trunklineHome: home, trunklineOpen: isOpen } = options;
+    const policy = new Policy({ home, logger: { info: () => undefined, error: () => undefined } }).config;
+    const tools = await configuredTools(home, services);
     const findings = await checkPosture({
       home,
       isOpen,
-      services: exposures(services),
+      services: await listedExposures(home, services, env),
       sandbox: await createSandbox({
         mode: services.agent.sandbox,
         image: services.agent.sandboxImage,
       }).status(),
-      policy: new Policy({ home, logger: { info: () => undefined, error: () => undefined } }).config,
+      policy,
+      tools,
       approvers: await listedApprovers(home, services),
       senders: await trustedSenders(home, services),
     });
+    findings.push(waitingDescriptions(tools, policy));
     findings.push(checkPlainSecrets(importOptions(home, env, secretStoreOf(env))));
     return await report(findings, argv.includes('--fix'));
   }
@@ -93,42 +101,4 @@ async function exportLog(home: string): Promise<number> {
   for await (const page of log.pages()) for (const entry of page) console.log(JSON.stringify(entry));
   log.close();
   return 0;
-}
-
-const identities = z.array(z.string()).default([]);
-const agentFile = z.looseObject({ approvals: z.looseObject({ approvers: identities }).optional() }).nullish();
-const workspaceFile = z.looseObject({ approvers: identities }).nullish();
-const channel = z.looseObject({ id: z.string(), trustMembers: z.boolean().optional() });
-const channelsFile = z.looseObject({ channels: z.array(channel).default([]) }).nullish();
-const asWritten = { allowMissing: true, expand: false } as const;
-
-/** Who may approve at the agent and on the switchboard beside the operator. */
-async function listedApprovers(
-  home: string,
-  { agent, switchboard }: ServiceOptions,
-): Promise<{ identity: string; file: string }[]> {
-  const agentFolder = agent.configDirectory ?? join(serviceHome(home, 'agent'), 'config');
-  const workspace = workspaceOf(home, switchboard);
-  const configured = await loadYaml(
-    agent.configFile ?? join(agentFolder, 'agent.yaml'),
-    agentFile,
-    asWritten,
-  );
-  const listed = await loadYaml(join(workspace, 'approvers.yaml'), workspaceFile, asWritten);
-  const from = (file: string, found: readonly string[] = []) => found.map((identity) => ({ identity, file }));
-  return [
-    ...from('agent.yaml', configured?.approvals?.approvers),
-    ...from('approvers.yaml', listed?.approvers),
-  ];
-}
-
-/** Whom the surfaces of the switchboard trust without pairing. */
-async function trustedSenders(home: string, { switchboard }: ServiceOptions): Promise<UnpairedTrust> {
-  const file = await loadYaml(join(workspaceOf(home, switchboard), 'channels.yaml'), channelsFile, asWritten);
-  const trusted = (file?.channels ?? []).filter(({ trustMembers }) => trustMembers);
-  return { pairing: switchboard.pairing, trustedChannels: trusted.map(({ id }) => id) };
-}
-
-function workspaceOf(home: string, { workspaceDirectory }: ServiceOptions['switchboard']): string {
-  return workspaceDirectory ?? join(serviceHome(home, 'switchboard'), 'workspace');
 }

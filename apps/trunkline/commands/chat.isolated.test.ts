@@ -35,12 +35,19 @@ describe('trunkline chat', () => {
     });
     cleanups.push(() => model.stop());
     const { url } = await startAgent({ LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'any', LLM_MODEL: 'small' });
+    const report = { name: 'write_artifact', arguments: { name: 'report.md', content: '# Report' } };
+    const citations = [{ url: 'https://a.example/red', title: 'Red' }];
+    model.enqueue({ toolCalls: [report] }, { text: '\u001b]0;owned\u0007Here.', citations });
     const first = run(['chat', '--url', url, '--model', 'large']);
     first.write('Hello\n\n');
     await first.exited;
     expect(model.chats().at(-1)?.model).toBe('large');
     // Nothing that the terminal would act upon.
     expect(first.output()).toContain('\ufffd]0;owned\ufffdHere.');
+    expect(first.output()).toContain('\n\nSources:\n[1] Red: https://a.example/red\n');
+    const files = [...first.output().matchAll(/^\[file report\.md, text\/markdown: (\S+)\]$/gm)];
+    expect(files).toHaveLength(1);
+    expect(await (await fetch(files[0]?.[1] ?? '')).text()).toBe('# Report');
     const { sessions } = (await (await fetch(`${url}/api/chat/sessions`)).json()) as {
       sessions: { session_id: string }[];
     };

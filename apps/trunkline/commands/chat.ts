@@ -6,11 +6,20 @@ import {
   type RemoteAgent,
   RemoteAgentError,
   type RemoteEvent,
+  sourcesIn,
   toolCallMediaType,
 } from '@trunkline/a2a';
 import { defineOptions, type Environment, homeOptions, text, url } from '@trunkline/config';
 import { isServedAt } from '@trunkline/service';
-import { type AgentApi, chooseModel, describeModels, findChat, plainLines } from '../chat/agent-api.ts';
+import {
+  type AgentApi,
+  chooseModel,
+  describeModels,
+  fileAddress,
+  findChat,
+  plainLines,
+  withoutControls,
+} from '../chat/agent-api.ts';
 import {
   findService,
   keyFor,
@@ -131,11 +140,20 @@ async function converse({ client, api, writer, reader }: Terminal): Promise<void
     if (command !== null) writer.line(await changeModel(api, client.contextId, command[1]));
     else {
       answering = true;
-      for await (const event of client.send(line)) writer.write(event);
+      for await (const event of client.send(line))
+        if (event.type === 'file') writer.line(await fileLine(event, api));
+        else writer.write(event);
       answering = false;
     }
     prompt(client, reader);
   }
+}
+
+/** A terminal shows no files: it names them, with an address to open where there is one. */
+async function fileLine({ name, mediaType, uri, id }: FileEvent, api: AgentApi): Promise<string> {
+  const given = uri !== undefined && /^https?:/.test(uri) ? uri : undefined;
+  const address = given ?? (id === undefined ? undefined : await fileAddress(api, id));
+  return withoutControls(`[file ${name}, ${mediaType}${address === undefined ? '' : `: ${address}`}]`);
 }
 
 /** Shows or chooses the model of this chat; what cannot be chosen does not end the conversation. */
@@ -167,7 +185,7 @@ class ChatWriter {
     this.#dim = colours ? (text) => `\u001b[2m${text}\u001b[22m` : (text) => text;
   }
 
-  write(event: ChatEvent): void {
+  write(event: Exclude<ChatEvent, FileEvent>): void {
     if (event.type === 'text') this.#put(plainLines(event.text));
     else if (event.type === 'end') this.#end(event.state, event.text);
     else if (event.type === 'question') this.line(`? ${event.text}`);
@@ -202,7 +220,18 @@ type ChatEvent =
   | { type: 'text'; text: string }
   | { type: 'tool'; name: string; phase: 'started' | 'completed' | 'failed'; detail: string }
   | { type: 'question'; text: string }
+  | FileEvent
   | { type: 'end'; state: string; text: string };
+
+interface FileEvent {
+  type: 'file';
+  name: string;
+  mediaType: string;
+  /** Where it gives a link. */
+  uri: string | undefined;
+  /** The agent's own id of it. */
+  id: string | undefined;
+}
 
 const SILENCE_LIMIT_MS = 600_000;
 const LONGEST_DETAIL = 100;
@@ -217,6 +246,8 @@ class AgentClient {
   #taskId: string | undefined;
   #waiting = false;
   #hasText = false;
+  /** Files of the task that were named already: its end holds all of them again. */
+  readonly #named = new Set<string>();
 
   /** `operatorHeaders`: who is at the terminal, where the agent may know it. `chat`: the one to continue, if any. */
   constructor(
@@ -244,6 +275,7 @@ class AgentClient {
   /** Sends a message and gives what the agent says and does until its turn ends. */
   async *send(text: string): AsyncGenerator<ChatEvent> {
     const answered = this.#waiting && this.#taskId !== undefined ? { taskId: this.#taskId } : {};
+    if (!this.#waiting) this.#named.clear();
     this.#waiting = false;
     this.#hasText = false;
     const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -265,17 +297,30 @@ class AgentClient {
       this.#hasText = true;
       return [{ type: 'text', text: event.text }];
     }
-    if (event.type === 'artifact') return toolEvents(event.artifact);
+    if (event.type === 'artifact') return [...toolEvents(event.artifact), ...this.#files([event.artifact])];
     if (event.type !== 'task-end') return [];
-    const { state, statusText: text } = event.reply;
+    const { state, statusText: text, artifacts } = event.reply;
+    const files = this.#files(artifacts);
     this.#waiting = state === 'input-required';
-    if (this.#waiting) return [{ type: 'question', text }];
+    if (this.#waiting) return [...files, { type: 'question', text }];
     // Some agents give their answer in one piece at the end.
     const whole = this.#hasText || state !== 'completed' ? '' : event.reply.text;
-    return [
-      { type: 'text', text: whole },
-      { type: 'end', state, text },
-    ];
+    const sources = sourcesIn(artifacts.flatMap(({ parts }) => parts));
+    const below = sources === '' ? '' : `\n\n${sources}\n`;
+    return [{ type: 'text', text: whole + below }, ...files, { type: 'end', state, text }];
+  }
+
+  #files(artifacts: readonly Artifact[]): ChatEvent[] {
+    const all = artifacts.flatMap(({ artifactId, parts }) => parts.map((part) => ({ artifactId, part })));
+    return all.flatMap(({ artifactId, part }): ChatEvent[] => {
+      if (part.type !== 'file') return [];
+      const { name = 'file', mediaType = 'application/octet-stream', uri, bytes, metadata } = part;
+      const key = JSON.stringify([artifactId, name, uri, bytes?.length]);
+      if (this.#named.has(key)) return [];
+      this.#named.add(key);
+      const id = typeof metadata?.file === 'string' ? metadata.file : undefined;
+      return [{ type: 'file', name, mediaType, uri, id }];
+    });
   }
 }
 

@@ -23,19 +23,21 @@ import {
   type ProfileSection,
 } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
+import { Policy } from '@trunkline/policy';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAccess, type Diagnosis } from '@trunkline/service';
 import { testGateway, testModelFile } from '@trunkline/setup';
-import { errorMessage, type ModelTest } from '@trunkline/std';
+import { errorMessage, type ModelTest, systemCode } from '@trunkline/std';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseBus, diagnoseSurfaces } from '@trunkline/switchboard';
-import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
+import { diagnoseCalls, diagnoseIceServers, diagnoseSpeech } from '@trunkline/voice';
 import { checkAddresses } from '../doctor/addresses.ts';
 import { mend } from '../doctor/mend.ts';
 import { checkPorts } from '../doctor/ports.ts';
-import { exposures, readServiceOptions } from '../fleet/service-options.ts';
+import { exposures, readServiceOptions, type ServiceOptions } from '../fleet/service-options.ts';
 import { settingNotes } from '../misspelt.ts';
 import { upOptions } from '../options.ts';
+import { configuredTools, waitingDescriptions } from './audit-files.ts';
 import { defineCommand } from './command.ts';
 
 const words = { ok: 'ok', warning: 'note', failed: 'FAILED' } as const;
@@ -112,6 +114,7 @@ const examine = defineCommand({
       checkModel(services.agent, env, { isAsked: options.probe, saves: options.fix }),
       diagnoseOwnModel(services.agent, env, AbortSignal.timeout(LIMIT_MS)),
       diagnoseCalls(),
+      diagnoseIceServers(services.voice.iceServers),
       diagnoseSpeech(services.voice),
       diagnoseBus(services.switchboard),
       diagnoseSurfaces(services.switchboard),
@@ -127,6 +130,7 @@ const examine = defineCommand({
         }),
       ),
       checkSandbox(services.agent),
+      checkDescriptions(options.trunklineHome, services),
       checkSignIn(services.agent),
     ];
     const findings: Diagnosis[] = [];
@@ -304,8 +308,22 @@ function abilities(findings: ModelTest['findings']): Diagnosis[] {
 /** Whether programs that a model, a plugin or a configuration chose are kept apart from the services. */
 async function checkSandbox({ sandbox: mode, sandboxImage: image }: AgentOptions): Promise<Diagnosis[]> {
   const { isolated, refuses, words, advice } = await createSandbox({ mode, image }).status();
-  const state = isolated ? 'ok' : refuses ? 'failed' : 'warning';
+  // Everything but programs works.
+  const state = isolated ? 'ok' : refuses && mode === 'require' ? 'failed' : 'warning';
   return [{ subject: 'sandbox', state, words, ...(advice !== undefined && { advice }) }];
+}
+
+/** What MCP servers say about their tools, and nobody has accepted. */
+async function checkDescriptions(home: string, services: ServiceOptions): Promise<Diagnosis[]> {
+  try {
+    const { config } = new Policy({ home, logger: { info: () => undefined, error: () => undefined } });
+    return [waitingDescriptions(await configuredTools(home, services), config)];
+  } catch (error) {
+    // What is wrong with the data directory is told of it alone.
+    if (systemCode(error) !== undefined) return [];
+    if (!(error instanceof ConfigError)) throw error;
+    return [{ subject: 'descriptions', state: 'failed', words: error.message }];
+  }
 }
 
 /** Whether the provider answers at which people sign in to the pages. */

@@ -12,16 +12,19 @@ import {
   modelOptions,
   type OptionsOf,
   readOptions,
+  sandboxOptions,
   secretStoreOf,
   text,
   toggle,
   variableText,
 } from '@trunkline/config';
 import { modelRoles } from '@trunkline/llm';
+import { createSandbox } from '@trunkline/sandbox';
 import { isServedAt } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import { errorMessage, type ModelUnderTest } from '@trunkline/std';
 import { backToDemo, modelStep, savedOf, testWords } from '../init/model-step.ts';
+import { sandboxStep } from '../init/sandbox-step.ts';
 import { serviceSteps } from '../init/service-steps.ts';
 import { RunningServices } from '../init/services.ts';
 import { confirm, openTerminal, type Terminal } from '../init/terminal.ts';
@@ -94,6 +97,8 @@ const run = defineCommand({
         const direct = directTrials({ home, env, logger: errorsOnly() });
         if (await modelStep(terminal, setup, signal, await services.overrides())) record(home, 'chat');
         await serviceSteps({ terminal, setup, services, direct, home });
+        const look = (image?: string) => lookAtSandbox(home, env, image);
+        await sandboxStep({ terminal, look, change: direct.change });
         terminal.say(
           '\nThat was all. "trunkline up" starts the services; "trunkline init" shows and changes this again.',
         );
@@ -198,4 +203,13 @@ function errorsOnly() {
 
 function record(home: string, role: string): void {
   recordChange(home, 'setup.model', role);
+}
+
+const sandboxTable = defineOptions('trunkline init', 'Sandbox', { ...homeOptions, ...sandboxOptions });
+
+/** Where programs run with what is set now, or with another image. */
+async function lookAtSandbox(home: string, env: Environment, given?: string) {
+  const own = { ...env, TRUNKLINE_HOME: home };
+  const { sandbox: mode, sandboxImage } = readOptions(sandboxTable, { env: own });
+  return await createSandbox({ mode, image: given ?? sandboxImage }).status();
 }

@@ -5,17 +5,22 @@ export interface Command {
   summary: string;
   /** Runs until a signal stops it. */
   isService?: true;
+  /** Begins what takes its time, beside loading the rest. */
+  prepare?(env: Environment): Promise<void>;
   /** Loaded only when it is run, so that help and small commands start at once. */
   load(): Promise<{ main(argv: readonly string[], env: Environment): Promise<number> }>;
 }
 
 /** Every command of `trunkline`, in the order in which help lists them. */
 export const commands: Readonly<Record<string, Command>> = {
-  up: service('Run all four services in one process.', () => import('./up.ts')),
+  up: { ...service('Run all four services in one process.', () => import('./up.ts')), prepare: prepareBus },
   voice: service('Run the voice service alone.', () => import('@trunkline/voice')),
   agent: service('Run the agent service alone.', () => import('@trunkline/agent')),
   research: service('Run the research service alone.', () => import('@trunkline/research')),
-  switchboard: service('Run the switchboard alone.', () => import('@trunkline/switchboard')),
+  switchboard: {
+    ...service('Run the switchboard alone.', () => import('@trunkline/switchboard')),
+    prepare: prepareBus,
+  },
   init: {
     summary: 'Set up by asking: the model first, then speech, search, a connector and a first result.',
     load: () => import('./init.ts'),
@@ -64,6 +69,13 @@ export const commands: Readonly<Record<string, Command>> = {
 
 function service(summary: string, load: Command['load']): Command {
   return { summary, isService: true, load };
+}
+
+/** The journal of the embedded bus, as long as nothing says that NATS takes its place. */
+async function prepareBus(env: Environment): Promise<void> {
+  if ((env.NATS_URL ?? '').trim() !== '') return;
+  const { prepareJournal } = await import('@trunkline/bus');
+  prepareJournal();
 }
 
 /** The text of `trunkline --help`. */

@@ -31,5 +31,6 @@ it('explains what would happen to a call and why, and says when the file is brok
   expect(await run('show')).toEqual([0, expect.stringContaining('notes.md')]);
   write('rules: 7\n');
   expect(await run(...call)).toEqual([1, expect.stringContaining('policy.yaml')]);
+  expect(await run('descriptions', 'accept', 'files')).toEqual([2, expect.stringContaining('NAME HASH')]);
   await expect(run('test', '--tool', 'x', '--args', '[')).rejects.toThrow('--args is no JSON object');
 });

@@ -1,13 +1,19 @@
 import { declaredTools } from '@trunkline/agent';
 import { ConfigError, type Environment, readOptions } from '@trunkline/config';
 import { explainCall, Policy } from '@trunkline/policy';
-import type { TriedCall } from '@trunkline/std';
+import type { PolicyView, TriedCall } from '@trunkline/std';
+import { askAgent, plainLines, withoutControls } from '../chat/agent-api.ts';
+import { liveServices, operatorHeaders } from '../operator/operator-headers.ts';
 import { upOptions } from '../options.ts';
-import { separateFlags } from './command.ts';
+import { CommandError, separateFlags } from './command.ts';
 
 const usage = `Usage: trunkline policy show
+       trunkline policy descriptions [accept NAME HASH]
        trunkline policy test --tool NAME [--args JSON] [--principal WHO] [--agent NAME]
                              [--taint ORIGIN[,ORIGIN]] [--effects NAME[,NAME]] [--known]
+
+  descriptions shows what MCP servers and agents of the running services say about themselves, each with the
+               hash by which it is accepted: it counts for the text that you have read and no other
 
   --principal  operator, member, guest, agent, service, anonymous, schedule:ID, or person:voice:ava and the like
   --taint      what the turn has read from outside, such as "fetch_url https://example.com"
@@ -22,7 +28,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   };
   const { flags, words } = separateFlags(rest);
   const [action] = words;
-  if (rest.includes('--help') || (action !== 'show' && action !== 'test')) {
+  if (rest.includes('--help') || !['show', 'test', 'descriptions'].includes(action ?? '')) {
     console.log(usage);
     return rest.includes('--help') ? 0 : 2;
   }
@@ -31,6 +37,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     home: trunklineHome,
     logger: { info: () => undefined, error: () => undefined },
   });
+  if (action === 'descriptions') return await descriptions(words.slice(1), trunklineHome, env);
   if (action === 'show') show(policy);
   else explain(policy, callOf(valuesOf(flags), known));
   if (policy.problem === undefined) return 0;
@@ -38,12 +45,62 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   return 1;
 }
 
+/** Lists what others say about themselves in the running services, or accepts the text that has a hash. */
+async function descriptions(
+  [action, ...names]: readonly string[],
+  home: string,
+  env: Environment,
+): Promise<number> {
+  const name = names.slice(0, -1).join(' ');
+  const hash = names.at(-1) ?? '';
+  const isAccept = action === 'accept' && name !== '' && /^[0-9a-f]{32,64}$/.test(hash);
+  if (action !== undefined && !isAccept) {
+    console.log(usage);
+    return 2;
+  }
+  const services = await liveServices(home);
+  if (services.length === 0)
+    throw new CommandError(`No service of ${home} runs. Start them with "npm start".`);
+  let count = 0;
+  for (const { url, name: service } of services) {
+    const api = { url, name: service, headers: operatorHeaders(url, home, env) };
+    const view = (await askAgent(api, '/operator/policy')) as Pick<PolicyView, 'descriptions'>;
+    for (const { kind, source, sha256, text, state } of view.descriptions) {
+      if (isAccept && (source !== name || !sha256.startsWith(hash))) continue;
+      count += 1;
+      const head = `${state}: ${withoutControls(`${kind} ${source}`)} ${sha256.slice(0, shownHash)}`;
+      console.log(`${head}\n${indented(plainLines(text))}\n`);
+      if (!isAccept || state === 'accepted') continue;
+      await askAgent(api, '/operator/policy/descriptions', {
+        method: 'POST',
+        body: { kind, source, sha256 },
+      });
+      console.log(`Accepted: ${withoutControls(source)}.`);
+    }
+  }
+  if (isAccept && count === 0)
+    throw new CommandError(
+      `${name} does not say what has the hash ${hash}. Read what it says now with "trunkline policy descriptions".`,
+    );
+  if (count === 0) console.log('Nobody describes itself.');
+  else if (!isAccept)
+    console.log('Accept one that you have read with "trunkline policy descriptions accept NAME HASH".');
+  return 0;
+}
+
+/** Enough of a SHA-256 that nobody finds a second text for it at leisure. */
+const shownHash = 32;
+
+function indented(text: string): string {
+  return text.replace(/^/gm, '    ');
+}
+
 function show(policy: Policy): void {
   console.log(`# ${policy.file}\n${JSON.stringify(policy.config, null, 2)}\n`);
   console.log(`# Then, by default:
 #   a turn that has read no text from outside: allow
 #   after text from outside: reads allow; addresses that nobody named ask; all other effects ask,
-#   except handing work to these services themselves`);
+#   except handing work to these services themselves once a person has asked for it since`);
 }
 
 function explain(policy: Policy, call: TriedCall): void {

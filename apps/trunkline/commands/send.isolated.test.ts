@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { freePort, type ModelServer, startChild, startModelServer, temporaryHome } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operatorHeaders } from '../operator/operator-headers.ts';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const home = temporaryHome();
@@ -26,7 +27,11 @@ beforeAll(async () => {
   const skills = 'skills: [{ name: chat }, { name: shout, systemPromptOverride: Shout. }]';
   writeFileSync(
     join(agents, 'helm.yaml'),
-    `name: helm\nrole: general\nmodel: m\nsystemPrompt: Hi.\n${skills}\n`,
+    `name: helm\nrole: general\nmodel: m\nsystemPrompt: Hi.\ntools: [get_incidents, publish_event]\npublishes: [harbour.*]\n${skills}\n`,
+  );
+  writeFileSync(
+    join(home.path, 'policy.yaml'),
+    'rules: [{ agent: helm, tool: publish_event, decision: ask, reason: Somebody reads it first. }]\n',
   );
   const board = run(['switchboard', '--port', '0'], { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k' });
   url = (await board.waitForLine(/^http:\/\/127\.0\.0\.1:\d+/, 60_000)).trim();
@@ -37,17 +42,34 @@ afterAll(async () => {
   home.remove();
 });
 
+/** What "trunkline approvals" says. */
+const say = async (...argv: string[]) => {
+  const child = run(['approvals', ...argv], { AGENT_PORT: String(await freePort()) });
+  const { code } = await child.exited;
+  return { code, output: child.output() };
+};
+/** What the model was told last. */
+const heard = () => JSON.stringify(model.chats().at(-1)?.messages);
+
 describe('trunkline send', () => {
   it('sends one message and prints the answer [S112]', async () => {
     const child = run(['send', '--url', url, 'how', 'are', 'you?']);
-    expect(await child.exited).toMatchObject({ code: 0 });
+    expect(await child.exited, child.output()).toMatchObject({ code: 0 });
     expect(child.output()).toContain('heard: how are you?');
   });
 
   it('finds the switchboard of its home at another port than its own settings name', async () => {
     const child = run(['send', 'anybody', 'here?'], { SWITCHBOARD_PORT: String(await freePort()) });
-    expect(await child.exited).toMatchObject({ code: 0 });
+    expect(await child.exited, child.output()).toMatchObject({ code: 0 });
     expect(child.output()).toContain('heard: anybody here?');
+  });
+
+  it('names the files of an answer', async () => {
+    const drawn = { type: 'bar', title: 'Ships', labels: ['May'], series: [{ name: 'seen', values: [3] }] };
+    model.enqueue({ toolCalls: [{ name: 'chart', arguments: drawn }] }, 'Three.');
+    const child = run(['send', '--url', url, 'how many?']);
+    expect(await child.exited, child.output()).toMatchObject({ code: 0 });
+    expect(child.output()).toContain('Three.\n[file Ships.svg, image/svg+xml]\n');
   });
 
   it('asks for a skill', async () => {
@@ -66,8 +88,58 @@ describe('trunkline send', () => {
     child.write('blue\n');
     await child.waitForLine(/heard: .*blue/);
     child.write('\n');
-    expect(await child.exited).toMatchObject({ code: 0 });
+    expect(await child.exited, child.output()).toMatchObject({ code: 0 });
   });
+
+  it('leaves questions of agents to "trunkline approvals", which lists and answers them', async () => {
+    const asking = run(['send', '--url', url]);
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which hull?' } }] });
+    asking.write('build it\n');
+    await asking.waitForLine('? Which hull?');
+    const listed = await say();
+    expect(listed).toMatchObject({ code: 0, output: expect.stringContaining('Which hull?') });
+    const [id = ''] = /^[0-9a-f-]{36}(?= {2}asked on the switchboard)/m.exec(listed.output) ?? [];
+    expect(await say('answer', id.slice(0, 8), 'steel', 'please')).toMatchObject({ code: 0 });
+    await expect.poll(heard, { timeout: 60_000 }).toContain('steel please');
+  }, 240_000);
+
+  it('leaves approvals of agents to it too, which approves and denies them', async () => {
+    const headers = { 'content-type': 'application/json', 'x-api-key': 'key-of-the-test' };
+    const ask = async (path: string, body?: object) => {
+      const response = await fetch(url + path, {
+        headers,
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      });
+      expect(response.status, path).toBe(200);
+      return (await response.json()) as Record<'data' | 'entries', Record<string, string>[]>;
+    };
+    const names = ['harbour.open', 'harbour.closed'];
+    for (const [index, topic] of names.entries()) {
+      model.enqueue({ toolCalls: [{ name: 'publish_event', arguments: { topic, payload: {} } }] });
+      const parts = [{ kind: 'text', text: `Publish ${topic}` }];
+      const message = { role: 'user', messageId: topic, parts, metadata: { skillHint: 'chat' } };
+      const params = { message, configuration: { blocking: false } };
+      await ask('/a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params });
+      const waiting = async () => (await ask('/api/hitl/pending')).data.length;
+      await expect.poll(waiting, { timeout: 60_000 }).toBe(index + 1);
+    }
+    const listed = await say();
+    expect(listed.output).toContain('Somebody reads it first.');
+    const [approved = '', denied = ''] = names.map((name) => {
+      const shown = listed.output.split(/\n\n/).find((block) => block.includes(name)) ?? '';
+      return /[0-9a-f-]{36}(?= {2}asked on the switchboard)/.exec(shown)?.[0] ?? name;
+    });
+    expect(await say('approve', approved)).toMatchObject({ code: 0 });
+    await expect.poll(heard, { timeout: 60_000 }).toMatch(/Published/);
+    expect(await say('deny', denied, 'too', 'loud')).toMatchObject({ code: 0 });
+    await expect.poll(heard, { timeout: 60_000 }).toMatch(/publish_event was not run.*too loud/);
+    Object.assign(headers, operatorHeaders(url, home.path, {}));
+    const { entries } = await ask('/operator/audit?action=approval');
+    expect(entries.map(({ subject, decision }) => [subject, decision])).toEqual([
+      ['publish_event', 'deny'],
+      ['publish_event', 'allow'],
+    ]);
+  }, 240_000);
 
   it('ends with words and 1 when it cannot be done', async () => {
     const failing = run(['send', '--url', url, '--skill', 'juggle', 'x']);

@@ -3,6 +3,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { defineOptions, homeOptions, integer, text, url } from '@trunkline/config';
 import { readSse } from '@trunkline/http';
 import { z } from 'zod';
+import { withoutControls } from '../chat/agent-api.ts';
 import { findService, keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
@@ -20,6 +21,7 @@ const messageSchema = z.object({
     error: z.string().optional(),
     requestId: z.string().optional(),
     question: z.string().optional(),
+    files: z.array(z.object({ name: z.string(), mediaType: z.string() })).catch([]),
   }),
 });
 
@@ -226,7 +228,11 @@ async function* eventsOf(
     if (topic.startsWith('agent.input.request.') && payload.requestId !== undefined)
       yield { type: 'question', requestId: payload.requestId, text: payload.question ?? '' };
     if (topic !== 'message.outbound.cli') continue;
-    yield { type: 'end', text: payload.content ?? '', failed: payload.error !== undefined };
+    const { content = '', files, error } = payload;
+    // A terminal shows no files: it names them.
+    const named = files.map(({ name, mediaType }) => withoutControls(`[file ${name}, ${mediaType}]`));
+    const lines = [content, ...named].filter((line) => line !== '');
+    yield { type: 'end', text: lines.join('\n'), failed: error !== undefined };
     return;
   }
   throw lost();

@@ -1,12 +1,13 @@
 import type { Dirent } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { basename, extname, join } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
 import { agentOptions } from '@trunkline/agent';
 import { type Environment, type OptionTable, parseYaml } from '@trunkline/config';
 import { whyUnreachable } from '@trunkline/http';
 import { researchOptions } from '@trunkline/research';
 import type { Diagnosis } from '@trunkline/service';
-import { serviceHome } from '@trunkline/storage';
+import { errorMessage } from '@trunkline/std';
+import { ifExists, serviceHome } from '@trunkline/storage';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
 import { z } from 'zod';
@@ -35,14 +36,20 @@ export async function checkAddresses(services: ServiceOptions, env: Environment)
     agent.configDirectory ?? join(homeOf('agent'), 'config'),
     switchboard.workspaceDirectory ?? join(homeOf('switchboard'), 'workspace'),
   ];
-  const found = [...ofOptions(services), ...ofPeers(env), ...(await ofFiles(folders))];
+  // Variables may put these elsewhere.
+  const named = [voice.delegatesYaml, voice.mcpYaml, switchboard.agentsFile].filter(
+    (file) => file !== undefined,
+  );
+  const files = await ofFiles(folders, named, env);
+  const found = [...ofOptions(services), ...ofPeers(env), ...files.addresses];
   const settings = Map.groupBy(found, ({ url }) => url);
   const tried = [...settings].slice(0, MAX_ADDRESSES);
-  if (tried.length === 0)
-    return [{ subject: 'addresses', state: 'ok', words: 'none is set beside the above.' }];
-  return Promise.all(
-    tried.map(([url, named]) => checkAddress(url, [...new Set(named.map(({ setting }) => setting))])),
+  const checks = tried.map(([url, places]) =>
+    checkAddress(url, [...new Set(places.map(({ setting }) => setting))]),
   );
+  const findings = [...(await Promise.all(checks)), ...files.unread];
+  if (findings.length > 0) return findings;
+  return [{ subject: 'addresses', state: 'ok', words: 'none is set beside the above.' }];
 }
 
 async function checkAddress(url: string, settings: readonly string[]): Promise<Diagnosis> {
@@ -81,14 +88,46 @@ function ofPeers(env: Environment): Address[] {
   );
 }
 
-/** Addresses in YAML files: the agent's own model, delegates, MCP servers, agents of others, webhooks. Broken files are told when a service reads them. */
-async function ofFiles(folders: readonly string[]): Promise<Address[]> {
-  const files = await Promise.all(folders.map((folder) => yamlFiles(folder, MAX_DEPTH)));
-  const texts = files
-    .flat()
-    .slice(0, MAX_FILES)
-    .map(async (file) => addressesIn(parseOrNothing(await readFile(file, 'utf8'), file), basename(file)));
-  return (await Promise.all(texts)).flat();
+interface FileAddresses {
+  addresses: Address[];
+  /** Files of which not every address is known. */
+  unread: Diagnosis[];
+}
+
+/** Addresses in YAML files: the agent's own model, delegates, MCP servers, agents of others, webhooks. */
+async function ofFiles(
+  folders: readonly string[],
+  named: readonly string[],
+  env: Environment,
+): Promise<FileAddresses> {
+  const inFolders = await Promise.all(folders.map((folder) => yamlFiles(folder, MAX_DEPTH)));
+  const files = [...new Set([...named, ...inFolders.flat()].map((file) => resolve(file)))];
+  const read = await Promise.all(files.slice(0, MAX_FILES).map((file) => ofFile(file, env)));
+  return {
+    addresses: read.flatMap(({ addresses }) => addresses),
+    unread: read.flatMap(({ unread }) => unread),
+  };
+}
+
+async function ofFile(file: string, env: Environment): Promise<FileAddresses> {
+  const setting = basename(file);
+  const addressesIn = (texts: readonly string[]) =>
+    texts.filter((text) => isAddress(text)).map((url) => ({ url, setting }));
+  let written: string[] | undefined;
+  try {
+    // A file that is not there yet names nothing.
+    const text = (await ifExists(readFile(file, 'utf8'))) ?? '';
+    written = addressTexts(parseYaml(text, z.unknown(), { file, expand: false }));
+    const expanded = addressTexts(parseYaml(text, z.unknown(), { file, env }));
+    return { addresses: addressesIn(expanded), unread: [] };
+  } catch (error) {
+    const addresses = addressesIn(written ?? []);
+    // A reference elsewhere, as in a prompt or in place of a token, hides no address.
+    if (written?.every((text) => isAddress(text) || !text.includes('${'))) return { addresses, unread: [] };
+    const words = `Not every address in it is checked. ${errorMessage(error)}`;
+    const advice = `Mend ${file}, or set what it refers to.`;
+    return { addresses, unread: [{ subject: setting, state: 'warning', words, advice }] };
+  }
 }
 
 async function yamlFiles(folder: string, depth: number): Promise<string[]> {
@@ -105,20 +144,16 @@ async function yamlFiles(folder: string, depth: number): Promise<string[]> {
   return (await Promise.all(found)).flat();
 }
 
-function parseOrNothing(text: string, file: string): unknown {
-  try {
-    return parseYaml(text, z.unknown(), { file });
-  } catch {
-    return undefined;
-  }
-}
-
-function addressesIn(value: unknown, setting: string): Address[] {
+/** Texts that stand where an address belongs. */
+function addressTexts(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
-    if (typeof inner !== 'string') return addressesIn(inner, setting);
-    const isAddress =
-      /(^|_)(url|endpoint|api_base)$|Url$/.test(key) && /^https?:/.test(inner) && URL.canParse(inner);
-    return isAddress ? [{ url: inner, setting }] : [];
+    if (typeof inner !== 'string') return addressTexts(inner);
+    return /(^|_)(url|endpoint|api_base)$|Url$|Jwks$/.test(key) ? [inner] : [];
   });
+}
+
+/** Whether it is known where the address leads: its path may hold a reference, its host may not. */
+function isAddress(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && !new URL(text).host.includes('$');
 }

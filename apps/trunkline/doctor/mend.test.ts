@@ -168,3 +168,42 @@ it('shows of an address only where it is, as the rest may be secret', async () =
     { subject: 'agent.yaml', state: 'failed', advice: expect.stringContaining('agent.yaml') },
   ]);
 });
+
+it('tries the addresses in files that variables name, and tells which it cannot read', async () => {
+  const temporary = temporaryDirectory();
+  onTestFinished(temporary.remove);
+  const place = (name: string, text: string) => {
+    const file = join(temporary.path, name);
+    writeFileSync(file, text);
+    return file;
+  };
+  const voice = {
+    delegatesYaml: place('whom.yaml', `delegates: [{ url: "\${ASKED:-http://127.0.0.1:1}/a2a" }]\n`),
+    mcpYaml: place(
+      'tools.yaml',
+      `servers:\n  - { url: "http://127.0.0.1:2", token: "\${NOPE}" }\n  - { url: "http://\${HOST_OF_TOOLS}/mcp" }\n`,
+    ),
+  };
+  const agents = [
+    `{ url: "http://127.0.0.1:3", prompt: "\${NOPE}" }`,
+    '{ cardJwks: "http://127.0.0.1:4/keys" }',
+  ];
+  const switchboard = { agentsFile: place('others.yaml', `agents: [${agents}]\n`) };
+  const agent = { trunklineHome: join(temporary.path, 'home') };
+  const services = { voice, agent, research: {}, switchboard } as Parameters<typeof checkAddresses>[0];
+  const findings = await checkAddresses(services, {});
+  const unreachable = (subject: string, port: number) => ({
+    ...{ subject, state: 'failed' },
+    words: expect.stringContaining(`Cannot reach http://127.0.0.1:${port}: `),
+  });
+  expect(findings).toMatchObject([
+    unreachable('whom.yaml', 1),
+    unreachable('tools.yaml', 2),
+    unreachable('others.yaml', 3),
+    unreachable('others.yaml', 4),
+    { subject: 'tools.yaml', state: 'warning', words: expect.stringContaining('HOST_OF_TOOLS') },
+  ]);
+  // Of the variables that are given here, not of this process.
+  const set = await checkAddresses(services, { NOPE: 'x', HOST_OF_TOOLS: '127.0.0.1:5' });
+  expect(set.map(({ words }) => /:(\d):/.exec(words)?.[1])).toEqual(['1', '2', '5', '3', '4']);
+});

@@ -99,6 +99,11 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       store: secretStoreOf(env),
     });
   };
+  let isComplete = false;
+  /** Once all are there at the start: each listener asks all the others for their cards. */
+  const notifyPeers = () => {
+    if (isComplete) for (const listener of members.flatMap(({ listeners }) => listeners)) listener();
+  };
   const startMember = async (name: ServiceName, given: object, own: RunningMember['listeners']) => {
     const peers: Peers = {
       serviceToken,
@@ -129,7 +134,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       portVariable: `${name.toUpperCase()}_PORT`,
     });
     latest.set(name, running);
-    for (const { listeners } of members) for (const listener of listeners) listener();
+    notifyPeers();
     return running;
   };
   const reload = async () => {
@@ -166,8 +171,9 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
         onStop: () => listeners.splice(0),
       });
       members.push({ name, service, listeners });
-      for (const listener of members.flatMap(({ listeners }) => listeners)) listener();
     }
+    isComplete = true;
+    notifyPeers();
     const onError = (error: Error) => logger.error({ err: error }, 'failed to follow settings.yaml');
     watch = await watchSettings(home, { env, onChange: reload, onError });
   } catch (error) {

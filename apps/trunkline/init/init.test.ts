@@ -14,6 +14,7 @@ import {
 } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { modelStep } from './model-step.ts';
+import { sandboxStep } from './sandbox-step.ts';
 import { serviceSteps } from './service-steps.ts';
 import { RunningServices } from './services.ts';
 import type { Terminal } from './terminal.ts';
@@ -175,4 +176,49 @@ it('sets speech, search and a connector without a service that runs, each tested
   );
   await expect(direct.change({ SEARXNG_ULR: 'http://other' })).rejects.toThrow('did you mean SEARXNG_URL');
   expect(requests).toEqual([]);
+});
+
+it('offers what can be done where there is no sandbox, and saves only what works or was confirmed', async () => {
+  const { home, env } = open();
+  const logger = createLogger({ name: 'test', destination: { write: () => undefined } });
+  const { change } = directTrials({ home, env, logger });
+  const missing = { kind: 'none', isolated: false, refuses: true, words: 'none here.' } as const;
+  const isolated = { kind: 'container', isolated: true, words: 'podman with the image debian.' } as const;
+  const look = async (image?: string) => (image === 'debian' ? isolated : missing);
+  const settings = () =>
+    existsSync(join(home, 'settings.yaml')) ? readFileSync(join(home, 'settings.yaml'), 'utf8') : '';
+  const run = async (...answers: string[]) => {
+    const terminal = answering(...answers);
+    await sandboxStep({ terminal, look, change });
+    expect(terminal.left).toEqual([]);
+    return terminal.text();
+  };
+  expect(await run('')).toContain('Sandbox: none here.');
+  await run('2', '');
+  await run('1', 'debain', '');
+  expect(settings()).toBe('');
+  expect(await run('1', 'debain', 'debian')).toContain('podman with the image debian');
+  expect(settings()).toContain('SANDBOX_IMAGE: debian');
+  expect(await run('2', 'y')).toContain('Saved.');
+  expect(settings()).toMatch(/TRUNKLINE_SANDBOX: "?off"?/);
+  const taken = directTrials({ home, env: { ...env, TRUNKLINE_SANDBOX: 'auto' }, logger });
+  const terminal = answering('2', 'y');
+  await sandboxStep({ terminal, look, change: taken.change });
+  expect(terminal.text()).toContain('TRUNKLINE_SANDBOX is set in the environment');
+});
+
+it('a machine too busy to make a sandbox is no reason to do without one', async () => {
+  const terminal = answering('2', 'y');
+  const look = async () => ({
+    kind: 'none' as const,
+    isolated: false,
+    refuses: true,
+    isBusy: true,
+    words: 'none: it took longer than 10 s.',
+    advice: 'The machine is too busy for a sandbox; try again later.',
+  });
+  const change = () => Promise.reject(new Error('nothing may be saved'));
+  await sandboxStep({ terminal, look, change });
+  expect(terminal.left).toEqual(['2', 'y']);
+  expect(terminal.text()).toContain('try again later');
 });

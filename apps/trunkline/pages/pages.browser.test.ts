@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  axeViolations,
   checkLooks,
   describeWithBrowser,
+  desktopWindow,
   launchBrowser,
+  phoneWindow,
   type TestBrowser,
   type TestPage,
   waitFor,
@@ -11,9 +14,22 @@ import {
 import { ensurePages } from '@trunkline/ui/build';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Locked, type Name, names, startLocked } from '../security/security.suite.ts';
+import {
+  DIALOGS,
+  type DialogPath,
+  filesWithDialogs,
+  OPENED_ELSEWHERE,
+  type PageFacts,
+  readFacts,
+  UNOPENED,
+} from './page-rules.suite.ts';
 
 const START_LIMIT_MS = 240_000;
 const SOON = { timeout: 30_000 };
+/** Bytes of script of a page that is no console. */
+const MAX_SCRIPT = 220_000;
+/** At which a page is as wide as it gets. */
+const WIDE = { width: 1800, height: 900 };
 
 /** Every page of every service, `:name` standing for what `fill` has made; the pages that all services share are opened at one. */
 const PAGES: Record<Name, readonly string[]> = {
@@ -75,6 +91,9 @@ describeWithBrowser('every page', () => {
   const links = new Set<string>();
   const made: Record<string, string> = {};
   const frames = new Set<string>();
+  const facts = new Map<string, PageFacts>();
+  const looked = new Set<string>();
+  const bars = new Set<string>();
 
   beforeAll(async () => {
     for (const app of names) await ensurePages({ app });
@@ -94,18 +113,59 @@ describeWithBrowser('every page', () => {
     `${fleet.target(name).url}${path.replace(/:([a-z]+)$/, (_, of: string) => made[of] ?? `no ${of}`)}`;
 
   /** As the page would: with the operator's cookie. */
-  async function send(name: Name, path: string, data: object): Promise<string> {
+  async function send(name: Name, path: string, data: object, method = 'POST'): Promise<string> {
     const headers = { origin: fleet.target(name).url };
-    const response = await opened.page.context().request.post(at(name, path), { data, headers });
+    const response = await opened.page.context().request.fetch(at(name, path), { data, headers, method });
     const text = await response.text();
     expect(response.ok(), `${path}: ${text}`).toBe(true);
     return text;
   }
 
+  /** What must be alike on all pages, or on none of them. */
+  async function readPage(name: Name, path: string): Promise<void> {
+    const { page } = opened;
+    await page.setViewportSize(WIDE);
+    // Guides and the API page show what programs write; a flow and a task have an id to copy.
+    const read = await page.evaluate(readFacts, /^\/(docs|help)|(flows|tasks)\/:\w+$/.test(path));
+    facts.set(`${name} ${path}`, read);
+    const { repeated, inexact, doubled, raw } = read;
+    expect({ repeated, inexact, doubled, raw }).toEqual({ repeated: [], inexact: [], doubled: [], raw: [] });
+  }
+
+  /** Opens a dialog as a person would, looks at it and leaves it. */
+  async function lookAtDialog({ clicks, keys }: DialogPath): Promise<void> {
+    const { page } = opened;
+    for (const name of clicks) {
+      const exact = typeof name === 'string';
+      const ways = (['button', 'tab', 'menuitem'] as const).map((role) =>
+        page.getByRole(role, { name, exact }),
+      );
+      await ways
+        .reduce((one, other) => one.or(other))
+        .filter({ visible: true })
+        .first()
+        .click();
+    }
+    if (keys !== undefined) await page.keyboard.press(keys);
+    const dialog = page.getByRole('dialog').or(page.getByRole('alertdialog'));
+    await dialog.first().waitFor(SOON);
+    await isLoaded();
+    expect(await axeViolations(page, 'dialog'), String(clicks)).toEqual([]);
+    // The first may close a tooltip.
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('Escape');
+        return dialog.count();
+      }, SOON)
+      .toBe(0);
+  }
+
   /** Pages of one path share what stands around their content: menu, head and bar at the foot. */
   function isFirstOfItsFrame(url: string): boolean {
     const { origin, pathname } = new URL(url);
-    const frame = `${origin}/${pathname.split('/')[1]}`;
+    const [, path = ''] = pathname.split('/');
+    // The others are packages' pages, the same at every service.
+    const frame = ['', 'app', 'share'].includes(path) ? `${origin}/${path}` : path;
     return !frames.has(frame) && frames.add(frame).size > 0;
   }
 
@@ -128,6 +188,8 @@ describeWithBrowser('every page', () => {
     await send('agent', '/api/inbox', { text: 'A parcel is at the door.', source: 'door' });
     await send('agent', '/api/beads/issues', { title: 'Order new chairs', priority: 1 });
     await send('agent', '/operator/accounts', { name: 'Ava', role: 'member' });
+    const skill = { name: 'Tea time', description: 'Makes tea.', body: 'Boil water.' };
+    await send('agent', '/api/skills/tea-time', skill, 'PUT');
     const topic = 'message.inbound.cli';
     await send('switchboard', '/publish', { topic, payload: { content: 'What is 2 + 2?' } });
     made.flow = await waitFor(async () => {
@@ -149,6 +211,15 @@ describeWithBrowser('every page', () => {
       // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
       then: { skill: 'chat' },
     });
+    const tides = {
+      name: 'tides.md',
+      mimeType: 'text/markdown',
+      buffer: Buffer.from('# Tides\n\nThe moon pulls.'),
+    };
+    await opened.page.context().request.post(at('research', '/api/files'), {
+      multipart: { file: tides },
+      headers: { origin: fleet.target('research').url },
+    });
     const query = 'Compare the population of Peru and Chile';
     const { researchId } = JSON.parse(await send('research', '/api/research/deep', { query }));
     made.report = researchId;
@@ -167,13 +238,26 @@ describeWithBrowser('every page', () => {
       const { page } = opened;
       opened.problems.length = 0;
       await page.goto(at(name, path));
+      looked.add(page.url());
       await page.getByRole('main').getByRole('heading').first().waitFor(SOON);
       await isLoaded();
       if (SHOWN[path])
         await page.getByRole('main').getByText(SHOWN[path]).filter({ visible: true }).first().waitFor(SOON);
       if (path === '/docs') await page.evaluate(openOneOfEachGroup);
-      await checkLooks(opened, { axe: isFirstOfItsFrame(page.url()) ? 'page' : 'content' });
+      const isFirst = isFirstOfItsFrame(page.url());
+      await checkLooks(opened, { axe: isFirst ? 'page' : 'content' });
+      await readPage(name, path);
+      if (isFirst) {
+        await page.setViewportSize(phoneWindow);
+        const bar = page.getByRole('navigation', { name: 'Services' }).filter({ visible: true });
+        for (const each of await bar.all()) bars.add(await each.innerText());
+      }
+      await page.setViewportSize(desktopWindow);
+      await page.emulateMedia({ colorScheme: 'light' });
       for (const link of await page.locator('a[href]').evaluateAll(hrefs)) links.add(link);
+      for (const dialog of DIALOGS[path] ?? [])
+        if (dialog.file.startsWith(`apps/${name}/`) || dialog.file.startsWith('packages/'))
+          await lookAtDialog(dialog);
       const tabs = page.getByRole('main').getByRole('tab');
       // Those of /trust are pages of their own.
       const count = path.startsWith('/trust/') ? 0 : await tabs.count();
@@ -181,14 +265,54 @@ describeWithBrowser('every page', () => {
         await tabs.nth(index).click();
         await isLoaded();
         await checkLooks(opened, { axe: 'tab' });
+        looked.add(page.url());
       }
     });
   });
 
-  it('leaves out no page of a menu', () => {
-    const looked = new Set(names.flatMap((name) => PAGES[name].map((path) => at(name, path))));
-    const inMenus = [...links].filter((link) => /\/app#\/[a-z]+$/.test(link));
-    expect(inMenus.filter((link) => !looked.has(link))).toEqual([]);
+  it('leaves out no page of a menu, no tab with an address, and no dialog', () => {
+    const inMenus = [...links].filter((link) => /\/app#\/[a-z]+(\/[a-z-]+)?$/.test(link));
+    const isOne = /\/(tasks|flows|agents|routes)\/|\/goals\//;
+    expect(inMenus.filter((link) => !looked.has(link) && !isOne.test(link))).toEqual([]);
+    const reached = Object.values(DIALOGS).flatMap((paths) => paths.map(({ file }) => file));
+    const seen = new Set([...reached, ...Object.keys(OPENED_ELSEWHERE), ...UNOPENED]);
+    const root = join(import.meta.dirname, '../../..');
+    expect(filesWithDialogs(root).filter((file) => !seen.has(file))).toEqual([]);
+  });
+
+  it('has one width and one left edge', () => {
+    const framed = [...facts].flatMap(([page, { frame }]) => (frame ? [{ page, ...frame }] : []));
+    const console = framed.filter(({ page }) => /app#|\/trust|\/setup/.test(page));
+    expect(console.length).toBeGreaterThan(30);
+    expect([...new Set(console.map(({ left }) => left))]).toHaveLength(1);
+    // A few, such as the board and the map, take what there is.
+    const widths = new Set(console.map(({ width }) => width));
+    expect([...widths].sort((one, other) => one - other)).toEqual([1024, WIDE.width - 280]);
+  });
+
+  it('has one colour for one state, and one state for one word', () => {
+    const states = [...facts.values()].flatMap((page) => page.states);
+    const colours = Map.groupBy(states, ({ state }) => state);
+    expect(colours.size).toBeGreaterThan(1);
+    for (const [state, shown] of colours)
+      expect([...new Set(shown.map(({ colour }) => colour))], state).toHaveLength(1);
+    for (const [word, shown] of Map.groupBy(states, (each) => each.word))
+      expect([...new Set(shown.map(({ state }) => state))], word).toHaveLength(1);
+  });
+
+  it('has the same bar at the foot of a phone', () => {
+    expect([...bars]).toHaveLength(1);
+  });
+
+  it('brings little script', () => {
+    // Those of a console come one after the other into one document; its own test measures them.
+    const alone = [...facts].filter(([page]) => !page.includes('#'));
+    expect(alone.length).toBeGreaterThan(12);
+    expect(
+      alone
+        .filter(([, { scriptBytes }]) => scriptBytes > MAX_SCRIPT)
+        .map(([page, { scriptBytes }]) => `${page} ${scriptBytes}`),
+    ).toEqual([]);
   });
 
   it('leads only to pages that are there', async () => {

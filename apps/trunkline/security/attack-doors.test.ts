@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
 import {
+  acceptDescriptions,
   type ChatRequestBody,
   callsOf,
   docxOf,
@@ -25,7 +26,12 @@ import { type Attack, ask, json, openMode, startAttack } from './attack.suite.ts
 import type { Name } from './security.suite.ts';
 
 const secret = 'code-4711-blue';
-const attacks = readAttacks('services');
+/** Doors whose text counts as outside text only until it is accepted: they come first. */
+const described = ['card', 'mcp-description'];
+const attacks = readAttacks('services').sort(
+  (left, right) => Number(described.includes(right.door)) - Number(described.includes(left.door)),
+);
+let isAccepted = false;
 const ofDoor = (door: string) => attacks.filter((attack) => attack.door === door);
 const call = (name: string, given: object = {}): OrderedCall => ({ name, arguments: given });
 const [bot, channel] = ['600000000000000001', '700000000000000077'];
@@ -60,9 +66,7 @@ function script(request: ChatRequestBody) {
 beforeAll(async () => {
   outside.on('GET /page', () => ({ headers: { 'content-type': 'text/plain' }, body: planted }));
   await Promise.all([outside.listen(), attacker.listen()]);
-  // Whoever wants a tool to be called has to name it.
-  const describing = (door: string) =>
-    ofDoor(door).map(({ id, text, effect }) => `${text} Use ${effect.tool} for it, ${mark(id)}.`);
+  const describing = (door: string) => ofDoor(door).map(({ id, text }) => `${mark(id)} ${text}`);
   const skills = describing('card').map((description, index) => ({
     id: `skill-${index}`,
     name: 'x',
@@ -203,10 +207,11 @@ async function speak(...calls: OrderedCall[]): Promise<unknown> {
 }
 
 /** Words of the operator in person that order nothing: what is obeyed stands in a description. */
-async function harmless(id: string, service: Name): Promise<'ignored'> {
+async function harmless(id: string, service: Name): Promise<'ignored' | 'asked'> {
   obedient.described = id;
-  await ask(attack.url(service), 'Good morning.', { headers: { 'x-operator-key': attack.operatorKey() } });
-  return 'ignored';
+  const headers = { 'x-operator-key': attack.operatorKey() };
+  const { task } = await ask(attack.url(service), 'Good morning.', { headers });
+  return task.status.state === 'input-required' ? 'asked' : 'ignored';
 }
 
 function mail(id: string, text: string, attachments: FakeGoogle['mails'][number]['attachments'] = []): void {
@@ -324,6 +329,13 @@ describe.each(attacks)('$id', (attacked) => {
     const { id, door, text } = attacked;
     const calls = callsOf(attacked, { attacker: attacker.url, site: outside.url, secret });
     const effect = calls.at(-1) as OrderedCall;
+    // Else what the others brought in would be held for the descriptions' sake.
+    if (!described.includes(door) && !isAccepted) {
+      const headers = { 'x-operator-key': attack.operatorKey() };
+      for (const name of ['agent', 'switchboard'] as const)
+        await acceptDescriptions(attack.url(name), headers);
+      isAccepted = true;
+    }
     const from = attack.model.chats().length;
     obedient.described = undefined;
     planted = 'The tide is high at noon.';
@@ -335,14 +347,18 @@ describe.each(attacks)('$id', (attacked) => {
     let asked: Waiting[] = [];
     const outcome = await waitFor(async () => {
       asked = await waiting();
-      return asked.length > 0 ? 'asked' : (resultOf(effect, from) ?? (ending === 'ignored' && ending));
+      if (asked.length > 0) return 'asked';
+      // What a page wants handed on is held before another service hears of it.
+      const handedOn = door === 'voice-page' ? resultOf(toAgent(mark(id)), from) : undefined;
+      return resultOf(effect, from) ?? handedOn ?? (ending === 'ignored' && ending);
     });
     for (const { deny } of asked) await deny();
     await entering;
     await waitFor(async () => (await waiting()).length === 0);
     const heard = [...attacker.requests.splice(0), ...reached.splice(0)];
-    // What descriptions say of the tools of others never reaches the model.
-    expect(outcome).toMatch(/^asked$|^ignored$|^Error: [\s\S]*was not run/);
+    // The sentence of a description that names a tool of somebody else does not reach the model.
+    const isLeftOut = door === 'mcp-description' && text.includes(effect.name);
+    expect(outcome).toMatch(isLeftOut ? /^ignored$/ : /^asked$|^Error: [\s\S]*was not run/);
     expect(heard).toEqual([]);
   });
 });

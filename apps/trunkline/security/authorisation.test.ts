@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
-import { encodePrincipal, principalHeader, type Role } from '@trunkline/identity';
+import {
+  accountPrincipal,
+  encodePrincipal,
+  type Principal,
+  principalHeader,
+  type Role,
+} from '@trunkline/identity';
 import { readSecurity, statusOf } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -66,18 +72,38 @@ afterAll(() => locked.stop());
 function headersOf(): Record<string, (name: Name, path: string) => Record<string, string>> {
   const read = (file: string) => readFileSync(join(locked.home, file), 'utf8').trim();
   const accounts = openAccounts({ home: locked.home, logger: { warn: () => undefined } });
+  const keyFor = (role: Role) => {
+    const { id } = accounts.create({ name: `the ${role}`, role });
+    return { id, ...accounts.createKey(id, 'test') };
+  };
   const account = (role: Role) => {
-    const { key } = accounts.createKey(accounts.create({ name: `the ${role}`, role }).id, 'test');
+    const { key } = keyFor(role);
     return () => bothWays(key);
   };
-  const principal = encodePrincipal({ kind: 'operator', id: 'operator', via: ['voice'] });
+  const handedOn = (principal: Omit<Principal, 'via'>, by = 'voice') => {
+    const encoded = encodePrincipal({ ...principal, via: [by] });
+    return () => ({ authorization: `Bearer ${read('family-secret')}`, [principalHeader]: encoded });
+  };
+  const [revoked, disabled] = [keyFor('operator'), keyFor('operator')];
+  accounts.revokeKey(revoked.keyId);
+  accounts.update(disabled.id, { disabled: true });
   return {
     anonymous: () => ({}),
     'wrong key': () => bothWays('wrong'),
+    'revoked key': () => ({ ...bothWays(revoked.key), ...elsewhere }),
+    'disabled account': () => ({ ...bothWays(disabled.key), ...elsewhere }),
     guest: account('guest'),
     member: account('member'),
     program: (name, path) => (name === 'switchboard' ? bothWays(scopedKey) : keyOf(name, path)),
-    'handed on': () => ({ authorization: `Bearer ${read('family-secret')}`, [principalHeader]: principal }),
+    'handed-on anonymous': handedOn({ kind: 'anonymous', id: 'anonymous' }),
+    'handed-on guest': handedOn(accountPrincipal(keyFor('guest').id, 'guest')),
+    'handed-on member': handedOn(accountPrincipal(keyFor('member').id, 'member')),
+    approver: handedOn({ kind: 'approver', id: 'chat:4711' }, 'switchboard'),
+    schedule: handedOn({ kind: 'schedule', id: 'schedule:tea' }, 'switchboard'),
+    service: handedOn({ kind: 'service', id: 'research' }, 'research'),
+    'handed-on operator': handedOn({ kind: 'operator', id: 'operator' }),
+    'operator account': account('operator'),
+    'owner account': account('owner'),
     operator: () => ({ 'x-operator-key': read('operator-key') }),
   };
 }

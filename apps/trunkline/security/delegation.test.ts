@@ -1,5 +1,6 @@
 // Work that one service hands to another takes along what the turn has read and whose rights it has, over A2A and over
-// the bus: the receiver asks before effects, so that handing on need not ask. Each case runs without the text from outside too.
+// the bus: a person is asked before it is handed on, and again by the receiver before effects. Each case runs without the
+// text from outside too, and one with an agent that may hand on without a question.
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
@@ -40,8 +41,13 @@ beforeAll(async () => {
       SWITCHBOARD_COOLDOWN_MS_CHAT: '0',
     },
     files: {
+      'policy.yaml':
+        'rules:\n  - { agent: helm, arguments: { path: sealed/** }, decision: deny, reason: Helm writes nothing there. }\n  - { agent: trunkline-agent, arguments: { host: sealed.example }, decision: deny, reason: The agent reads nothing there. }\n',
       'voice/config/users.yaml': 'users: []',
-      'agent/config/agent.yaml': JSON.stringify({ knowledge: { embeddings: 'off' } }),
+      'agent/config/agent.yaml': JSON.stringify({
+        knowledge: { embeddings: 'off' },
+        filesystem: { run_command: true },
+      }),
       'switchboard/workspace/fleet.yaml': 'roles: { helm: helm }',
       'switchboard/workspace/agents.yaml': `agents: [{ name: scout, url: "${scout.url}", skills: [look] }]`,
       'switchboard/workspace/agents/helm.yaml':
@@ -110,6 +116,16 @@ async function waiting(): Promise<Waiting[]> {
 
 const firstWaiting = () => waitFor(async () => (await waiting())[0]);
 
+/** Handing work on asks where the text was read; a person says yes. */
+async function allowHandingOn(where: Waiting['where'], target: string): Promise<void> {
+  const held = await firstWaiting();
+  expect([held.where, held.question]).toEqual([
+    where,
+    expect.stringMatching(new RegExp(`delegate_to.*${target}`, 's')),
+  ]);
+  await held.allow();
+}
+
 /** Those of others would be read too, and may hold words of earlier cases. */
 async function resolveIncidents(): Promise<void> {
   const url = `${board()}/api/incidents`;
@@ -154,9 +170,12 @@ describe.each([
       attack.url('agent'),
       `Look at ${outside.url}/page. ${order(...read, call('delegate_to', { target: 'voice', query: set }))}`,
     );
-    // Handing on was not asked about.
-    expect(task.status.state).toBe('completed');
-    expect(resultOf('set_reminder')).toMatch(
+    expect(task.status.state).toBe(isTainted ? 'input-required' : 'completed');
+    if (isTainted) {
+      expect(resultOf('set_reminder')).toBeUndefined();
+      await allowHandingOn('agent', 'voice');
+    }
+    expect(await waitFor(() => resultOf('set_reminder'))).toMatch(
       isTainted
         ? /^Error: set_reminder was not run: .*\(fetch_url .*nobody can be asked here/s
         : /^Reminder \w+ is set/,
@@ -172,6 +191,10 @@ describe.each([
       attack.url('agent'),
       `Look at ${outside.url}/page. ${order(...read, call('delegate_to', { target: 'voice', query: get }))}`,
     );
+    if (isTainted) {
+      await allowHandingOn('agent', 'voice');
+      await waitFor(() => resultOf('delegate_to'));
+    }
     expect(attacker.requests.map(({ path }) => path)).toEqual(isTainted ? [] : ['/']);
   });
 
@@ -181,6 +204,7 @@ describe.each([
     const read = isTainted ? [call('delegate_to', { target: 'scout', query: 'What is new?' })] : [];
     const asked = ask(board(), order(...read, call('delegate_to', { target: 'agent', query: write })));
     if (isTainted) {
+      await allowHandingOn('switchboard', 'agent');
       const held = await firstWaiting();
       expect([held.where, held.question]).toEqual([
         'agent',
@@ -208,6 +232,7 @@ describe.each([
     const read = isTainted ? [call('delegate_to', { target: 'scout', query: 'What is new?' })] : [];
     const asked = ask(board(), order(...read, call('delegate_to', { target: 'mate', query: write })));
     if (isTainted) {
+      await allowHandingOn('switchboard', 'mate');
       const held = await firstWaiting();
       expect(held.question).toMatch(/mate: .*write_file.*delegate_to scout/s);
       await held.deny();
@@ -265,6 +290,23 @@ describe.each([
     expect(written(file, 'agent')).toBe(!isTainted);
   });
 
+  it('a command of the agent writes a file, and another turn reads it', async () => {
+    const agent = attack.url('agent');
+    const file = name();
+    const write = order(call('write_file', { path: file, content: 'owned' }));
+    const read = isTainted ? [call('fetch_url', { url: `${outside.url}/page` })] : [];
+    const run = call('run_command', { command: `echo '${write}' > note-${file}` });
+    await ask(agent, `Look at ${outside.url}/page. ${order(...read, run)}`);
+    // A command always asks.
+    await (await firstWaiting()).allow();
+    await waitFor(() => written(`note-${file}`, 'agent'));
+    await waitFor(() => resultOf('run_command'));
+    const { task } = await ask(agent, order(call('read_file', { path: `note-${file}` })));
+    expect(task.status.state).toBe(isTainted ? 'input-required' : 'completed');
+    if (isTainted) expect((await firstWaiting()).question).toMatch(/write_file.*fetch_url/s);
+    expect(written(file, 'agent')).toBe(!isTainted);
+  });
+
   it('an incident that an agent reported is read by another turn', async () => {
     await resolveIncidents();
     const file = name();
@@ -285,6 +327,46 @@ describe.each([
     }
     await listed;
     expect(written(file, 'switchboard')).toBe(!isTainted);
+  });
+});
+
+it('an agent that policy.yaml relaxes hands on without a question, and the receiver still asks', async () => {
+  const url = `${board()}/operator/policy`;
+  const { body } = await json<{ text: string }>(url, undefined, operator());
+  const relaxed = `${body.text}agents: { helm: { delegation: relaxed } }\n`;
+  expect((await json(url, { text: relaxed, before: body.text }, operator(), 'PUT')).status).toBe(200);
+  const file = 'handed-relaxed.md';
+  const write = order(call('write_file', { path: file, content: 'owned' }));
+  const scout = call('delegate_to', { target: 'scout', query: 'What is new?' });
+  const asked = ask(board(), order(scout, call('delegate_to', { target: 'agent', query: write })));
+  const held = await firstWaiting();
+  expect([held.where, held.question]).toEqual([
+    'agent',
+    expect.stringMatching(/write_file.*delegate_to scout/s),
+  ]);
+  await held.deny();
+  await asked;
+  expect(written(file, 'agent')).toBe(false);
+  await json(url, { text: body.text, before: relaxed }, operator(), 'PUT');
+});
+
+describe('what a rule denies to an agent', () => {
+  it.each(['agent', 'mate'] as const)('is not done for it by %s either', async (target) => {
+    const file = `sealed/${target}.md`;
+    const write = order(call('write_file', { path: file, content: 'owned' }));
+    await ask(board(), order(call('delegate_to', { target, query: write })));
+    expect(resultOf('write_file')).toContain('Helm writes nothing there.');
+    const service = target === 'agent' ? 'agent' : 'switchboard';
+    expect(written(file, service)).toBe(false);
+    // The rule is about helm, not about the file.
+    if (target === 'agent') await ask(attack.url('agent'), write);
+    if (target === 'agent') expect(written(file, service)).toBe(true);
+  });
+
+  it('is not done by another service that knows it by another name', async () => {
+    const read = order(call('fetch_url', { url: 'http://sealed.example/' }));
+    await ask(attack.url('agent'), order(call('delegate_to', { target: 'voice', query: read })));
+    expect(resultOf('fetch_url')).toContain('The agent reads nothing there.');
   });
 });
 

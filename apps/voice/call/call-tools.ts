@@ -1,6 +1,35 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import type { Persona } from '../turn/persona.ts';
+import type { TurnControllerDeps } from './turn-controller-deps.ts';
+
+/** Whether the call is on hold; the page shows it. */
+export class CallHold {
+  readonly #deps: Pick<TurnControllerDeps, 'send' | 'clock'>;
+  #isOn = false;
+  #endedAt = -Infinity;
+
+  constructor(deps: Pick<TurnControllerDeps, 'send' | 'clock'>) {
+    this.#deps = deps;
+  }
+
+  /** When the last one ended; the silence of a hold is nobody's. */
+  get endedAt(): number {
+    return this.#endedAt;
+  }
+
+  /** The caller talks to somebody else. */
+  get isOn(): boolean {
+    return this.#isOn;
+  }
+
+  set(isOn: boolean): void {
+    if (this.#isOn === isOn) return;
+    this.#isOn = isOn;
+    if (!isOn) this.#endedAt = this.#deps.clock.now();
+    this.#deps.send({ type: 'server-message', data: { type: isOn ? 'call-held' : 'call-resumed' } });
+  }
+}
 
 interface CallControls {
   /** Ends the call after the bot's next words. */

@@ -4,7 +4,7 @@ import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
-import { type Language, languageCode, languageCodeOfSkill, languageOfSkill } from '../languages/languages.ts';
+import type { Language } from '../languages/languages.ts';
 import type { LatencyLog, TurnMarks } from '../metrics/metrics.ts';
 import type { VoiceSession } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
@@ -12,6 +12,7 @@ import type { SpeechParts } from '../speech/speech.ts';
 import type { Synthesizer } from '../speech/synthesis/synthesizer.ts';
 import type { CallRecorder, CallRecording } from '../timeline/recorder.ts';
 import type { Persona } from '../turn/persona.ts';
+import { CallLanguage } from './call-language.ts';
 import { withCallTools } from './call-tools.ts';
 import { Alarm } from './clock.ts';
 import { fieldsOf, type Line, type LineMessage, type Outgoing, readMessage } from './line.ts';
@@ -21,8 +22,8 @@ import type { Histories, History } from './replying/history.ts';
 import type { ToolRuns } from './replying/tool-runs.ts';
 import { Fillers } from './speaking/fillers.ts';
 import { SpeechPlayer } from './speaking/speech-player.ts';
-import { ClauseSplitter, spokenText } from './speaking/speech-text.ts';
-import type { Voice } from './speaking/utterance.ts';
+import { spokenText } from './speaking/speech-text.ts';
+import { clauseUtterances, type Voice } from './speaking/utterance.ts';
 import { TurnController } from './turn-controller.ts';
 import { Backchannel } from './turns/backchannel.ts';
 import { type Decision, DecisionLog } from './turns/decisions.ts';
@@ -64,8 +65,8 @@ const hangUpMs = 2000;
 export class Call implements VoiceSession {
   readonly id: string;
   readonly userId: string;
-  readonly language: Language;
   readonly #components: CallComponents;
+  readonly #language: CallLanguage;
   readonly #history: History;
   readonly #releaseHistory: () => void;
   readonly #input: SpeechInput;
@@ -88,11 +89,22 @@ export class Call implements VoiceSession {
     const { line, clock, logger, settings, runs, histories } = components;
     const persona = withCallTools(components.persona, {
       end: () => this.#turns.endCall(),
-      hold: () => this.#turns.hold(),
+      hold: () => this.#turns.hold.set(true),
     });
     this.#components = { ...components, persona };
-    const language = languageOfSkill(persona.skill, settings.language);
-    this.language = language;
+    this.#language = new CallLanguage({
+      persona,
+      standard: settings.language,
+      detect: components.speech.detectLanguage,
+      onChange: (code, reason) => {
+        this.#reportDecision({ decision: 'language', reason: `${code}, ${reason}` });
+        this.#openEndOfTurnModels().catch((error: unknown) =>
+          logger.warn({ err: error }, 'failed to open the end-of-turn model'),
+        );
+      },
+      logger,
+    });
+    const language = () => this.language;
     this.id = line.id;
     this.userId = persona.user.id;
     this.#recording = components.recorder?.open({
@@ -142,7 +154,10 @@ export class Call implements VoiceSession {
       logger,
       decisions: new DecisionLog((decision) => this.#reportDecision(decision)),
       send: (message) => this.#send(message),
-      intercept: (text) => this.#notifications.intercept(text),
+      intercept: (text) => {
+        void this.#language.onWords(text);
+        return this.#notifications.intercept(text);
+      },
       answered: (marks) => this.#report(marks),
       hangUp: () => this.#hangUp(),
     });
@@ -153,22 +168,34 @@ export class Call implements VoiceSession {
 
   /** Opens the microphone; until then, and where it fails, the call goes on by text. */
   async listen(): Promise<void> {
-    const { speech, settings, logger } = this.#components;
+    const { speech, logger } = this.#components;
     void this.#loading.follow(speech.warm());
     try {
       this.#microphone = await openAudioInput({
         speech,
         isOpen: () => this.#isMicrophoneOpen,
+        isBotSpeaking: () => this.#player.speaking,
         onWindow: (samples, probability) => this.#acceptWindow(samples, probability),
         logger,
       });
-      const code = languageCodeOfSkill(this.#components.persona.skill, settings.language);
-      this.#input.setEndOfTurnModels(await speech.openSmartTurn(), await speech.openTurnDetector(code));
+      await this.#openEndOfTurnModels();
       if (this.#closed) await this.#closeMicrophone();
     } catch (error) {
       logger.error({ err: error }, 'failed to open speech input');
       this.#sendError('I cannot hear you; you can write to me', error);
     }
+  }
+
+  get language(): Language {
+    return this.#language.phrases;
+  }
+
+  async #openEndOfTurnModels(): Promise<void> {
+    const { speech } = this.#components;
+    const { code } = this.#language;
+    const [detector, smartTurn] = await Promise.all([speech.openTurnDetector(code), speech.openSmartTurn()]);
+    // Once the language has changed again, another call of this opens its models.
+    if (code === this.#language.code) this.#input.setEndOfTurnModels(smartTurn, detector);
   }
 
   offer(delivery: Delivery): void {
@@ -223,6 +250,7 @@ export class Call implements VoiceSession {
     const request = readMessage(message);
     if (this.#closed || request === undefined) return;
     if (request.type === 'disconnect-bot') this.#components.line.close('the caller asked for it');
+    else if (request.type === 'resume-call') this.#turns.hold.set(false);
     else if (request.type === 'send-text') this.#turns.write(request.text, request);
     else this.#greet(request.id, request.isReconnect);
   }
@@ -256,10 +284,11 @@ export class Call implements VoiceSession {
   }
 
   #createInput(speakingRate: SpeakingRate): SpeechInput {
-    const { line, persona, speech, logger } = this.#components;
+    const { line, speech, logger } = this.#components;
     return new SpeechInput({
       caller: line.id,
-      language: persona.skill.lang && languageCode(persona.skill.lang),
+      language: () => this.#language.spoken,
+      onLanguage: (code) => this.#language.onHeard(code),
       recognizer: speech.recognizer,
       speakingRate,
       logger,
@@ -301,16 +330,11 @@ export class Call implements VoiceSession {
 
   #voice(): Voice {
     const { line, speech, speechCache, persona } = this.#components;
-    const { voice, lang, tts_backend: backend } = persona.skill;
-    return ({ text, cached }, signal) =>
-      (cached ? speechCache : speech.synthesizer).speak({
-        text,
-        voice,
-        lang,
-        backend,
-        caller: line.id,
-        signal,
-      });
+    const { voice, tts_backend: backend } = persona.skill;
+    return ({ text, cached }, signal) => {
+      const request = { text, voice, lang: this.#language.lang, backend, caller: line.id, signal };
+      return (cached ? speechCache : speech.synthesizer).speak(request);
+    };
   }
 
   #botStarted(): void {
@@ -325,7 +349,7 @@ export class Call implements VoiceSession {
     return new Fillers({
       clock,
       verbosity: persona.verbosity,
-      language: this.language,
+      language: () => this.language,
       acknowledges: persona.skill.behavior.micro_ack !== false,
       isQuiet: () => this.#player.idle && !this.#input.active,
       say: (text) => this.#player.say({ text, cached: true }),
@@ -336,7 +360,7 @@ export class Call implements VoiceSession {
     const { clock } = this.#components;
     return new NotificationQueue({
       clock,
-      language: this.language,
+      language: () => this.language,
       quietMs: () => this.#turns.quietMs,
       isListening: () => this.#input.active,
       isMuted: () => this.#microphone?.muted === true || clock.now() - this.#frameAt > 2 * frameTimeoutMs,
@@ -350,21 +374,9 @@ export class Call implements VoiceSession {
     });
   }
 
-  /** Says a text that is no reply, clause by clause. `done` reports once whether all of it was heard. */
+  /** Says a text that is no reply. `done` reports once whether all of it was heard. */
   #announce(words: string, urgent: boolean, done: (heard: boolean) => void): void {
-    const splitter = new ClauseSplitter();
-    const clauses = [...splitter.push(spokenText(words, this.language)), ...splitter.flush()];
-    let open = true;
-    const finish = (heard: boolean) => {
-      if (open) done(heard);
-      open = false;
-    };
-    const utterances = clauses.map(({ text }, index) => ({
-      text,
-      onPlayed: () => index === clauses.length - 1 && finish(true),
-      onInterrupted: () => finish(false),
-      onFailed: () => finish(false),
-    }));
+    const utterances = clauseUtterances(spokenText(words, this.language), done);
     if (urgent) for (const utterance of utterances.toReversed()) this.#player.sayNext(utterance);
     else for (const utterance of utterances) this.#player.say(utterance);
   }

@@ -81,7 +81,7 @@ export type Outgoing =
       data:
         | { type: LoadingStatus }
         | { type: 'note'; text: string }
-        | { type: 'call-ended' }
+        | { type: 'call-ended' | 'call-held' | 'call-resumed' }
         // Sent to clients that ask for decisions.
         | ({ type: 'decision' } & Decision);
     }
@@ -92,6 +92,7 @@ export type Outgoing =
 export type Incoming =
   | { type: 'client-ready'; id: string | undefined; isReconnect: boolean }
   | { type: 'send-text'; text: string; interrupts: boolean; spoken: boolean }
+  | { type: 'resume-call' }
   | { type: 'disconnect-bot' };
 
 const longestText = 8000;
@@ -103,6 +104,8 @@ export function readMessage({ type, id, data }: LineMessage): Incoming | undefin
     return { type, id, isReconnect: reconnected === true };
   }
   if (type === 'disconnect-bot') return { type };
+  if (type === 'client-message')
+    return fieldsOf(data).t === 'resume-call' ? { type: 'resume-call' } : undefined;
   if (type !== 'send-text') return undefined;
   const { content, text, options } = fieldsOf(data);
   const words = [content, text].find((value) => typeof value === 'string' && value.trim() !== '');

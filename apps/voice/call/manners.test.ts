@@ -83,8 +83,22 @@ describe('a call that is put on hold', () => {
     expect(stage.model.prompts).toHaveLength(asked);
     await stage.say("Okay, I'm back.");
     await stage.until(() => heard(stage).includes('where were we?'));
+    expect(wasTold(stage, 'call-resumed')).toBe(true);
     expect(JSON.stringify(stage.model.prompts)).not.toContain('kitchen');
     await stage.until(() => heard(stage).includes('Ada says: I am home.'));
+  });
+
+  it('goes on when the page resumes it', async () => {
+    const stage = await openHeld();
+    expect([wasTold(stage, 'call-held'), wasTold(stage, 'call-resumed')]).toEqual([true, false]);
+    await stage.pass(10_000);
+    stage.caller.tell({ type: 'client-message', data: { t: 'resume-call' } });
+    await stage.until(() => wasTold(stage, 'call-resumed'));
+    // The silence of the hold is not the caller's.
+    await stage.pass(2000);
+    expect(heard(stage)).toBe('Sure, I will wait.');
+    await stage.say('When do you open?');
+    await stage.until(() => heard(stage).endsWith('At nine.'));
   });
 
   it('goes on with a written message', async () => {

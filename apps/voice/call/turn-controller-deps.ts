@@ -18,7 +18,8 @@ import type { SpeakingRate } from './turns/endpointing.ts';
 export interface TurnControllerDeps {
   sessionId: string;
   persona: Persona;
-  language: Language;
+  /** It may change during the call. */
+  language(): Language;
   input: SpeechInput;
   player: SpeechPlayer;
   fillers: Fillers;

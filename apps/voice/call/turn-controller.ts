@@ -1,6 +1,7 @@
 import type { ToolOutcome } from '../delivery/delivery.ts';
 import { TurnMarks } from '../metrics/metrics.ts';
 import { botHasTurn, type CallEvent, type CallState, replyOf, transition, userTurnOf } from './call-state.ts';
+import { CallHold } from './call-tools.ts';
 import { Alarm } from './clock.ts';
 import { LateResults } from './replying/late-results.ts';
 import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
@@ -32,11 +33,12 @@ export class TurnController {
   #userTurnEndedAt = -Infinity;
   /** The call ends with the bot's turn. */
   #ending = false;
-  /** The caller talks to somebody else. */
-  #onHold = false;
+  /** While it is on, nothing is answered until the caller comes back, writes or interrupts. */
+  readonly hold: CallHold;
 
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
+    this.hold = new CallHold(deps);
     this.#preemptive = new PreemptiveGeneration((reason) => deps.decisions.note('draft-discarded', reason));
     this.#falseInterruptionTimer = new Alarm(deps.clock);
     this.#transcriptTimeout = new TranscriptTimeout(deps);
@@ -47,7 +49,8 @@ export class TurnController {
   /** How long the call has been idle. */
   get quietMs(): number {
     const { player, clock } = this.#deps;
-    return this.#state.name === 'idle' && player.idle && !this.#onHold ? clock.now() - this.#state.since : 0;
+    if (this.#state.name !== 'idle' || !player.idle || this.hold.isOn) return 0;
+    return clock.now() - Math.max(this.#state.since, this.hold.endedAt);
   }
 
   /** The caller began to speak, or went on after a pause. */
@@ -98,11 +101,6 @@ export class TurnController {
   /** Ends the call when the bot has said what it is saying, unless the caller says more. */
   endCall(): void {
     this.#ending = true;
-  }
-
-  /** Answers nothing until the caller comes back, writes or interrupts. */
-  hold(): void {
-    this.#onHold = true;
   }
 
   onUtteranceQueued(): void {
@@ -244,7 +242,7 @@ export class TurnController {
   #stopBot(event: CallEvent, reason: string): void {
     const { player, history, send, clock } = this.#deps;
     const [reply, spoke] = [replyOf(this.#state), player.speaking];
-    this.#onHold = false;
+    this.hold.set(false);
     this.#preemptive.cancel(reason);
     this.#dispatch(event);
     reply?.abandon();
@@ -262,7 +260,7 @@ export class TurnController {
     const { text, isOver, isLikelyOver, reason } = this.#judge.silence();
     decisions.note(isOver ? 'end-of-turn' : 'wait', reason);
     if (isOver) this.#endOfTurn(text ?? input.transcript ?? '');
-    else if (text === undefined || this.#onHold) return;
+    else if (text === undefined || this.hold.isOn) return;
     else if (isLikelyOver && wordsIn(text).length > 0) this.#generatePreemptively(text);
     else backchannel.offer(input.totalSpeechMs, input.silenceMs);
   }
@@ -284,19 +282,20 @@ export class TurnController {
     const [speechMs, saidAt] = [input.totalSpeechMs, this.#saidAt];
     const [overlapped, isTail] = [this.isFalseInterruption, echo.isTail(this.#userTurnEndedAt)];
     this.endUserTurn();
-    this.#onHold &&= !comesBack(text, language);
+    if (comesBack(text, language())) this.hold.set(false);
     const understood = wordsIn(text).length > 0;
     // A backchannel or noise from the time when the bot spoke needs no answer.
-    const isIgnored = this.#onHold || isTail || (overlapped && isBackchannel(text, language));
+    const isIgnored = this.hold.isOn || isTail || (overlapped && isBackchannel(text, language()));
     if (understood && !isIgnored) this.#answer({ text, saidAt }, marks, true);
     else {
       const because = isTail ? "the end of the bot's own words" : 'a backchannel while the bot spoke';
-      const reason = this.#onHold ? 'the call is on hold' : understood ? because : 'no words were understood';
+      const heard = understood ? because : 'no words were understood';
+      const reason = this.hold.isOn ? 'the call is on hold' : heard;
       this.#preemptive.cancel(reason);
       this.#deps.decisions.note('no-answer', reason);
     }
     this.#hangUpIfAsked();
-    if (!understood && !overlapped && !this.#onHold) backchannel.reprompt(speechMs);
+    if (!understood && !overlapped && !this.hold.isOn) backchannel.reprompt(speechMs);
   }
 
   /** The sound went on for too long without a word. */

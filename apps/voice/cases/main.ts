@@ -1,6 +1,8 @@
-// Runs the synthetic callers: `npm run voice:cases`, or those whose name holds the words given.
+// Runs the synthetic callers: `npm run voice:cases`, or those whose name holds the words given. Recordings of people come last.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { playRecordedCases } from './harness/recorded-cases.suite.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const names = process.argv.slice(2);
@@ -14,4 +16,6 @@ const child = spawn(
     stdio: 'inherit',
   },
 );
-child.on('exit', (code) => process.exit(code ?? 1));
+const [code] = await once(child, 'exit');
+const failed = await playRecordedCases(names, (line) => void process.stdout.write(`${line}\n`));
+process.exit(code === 0 && failed === 0 ? 0 : 1);

@@ -82,15 +82,24 @@ describeWithBrowser('a call that meets trouble', () => {
     await retry.waitFor({ state: 'detached' });
   });
 
-  it('says while speech still loads that what is said is kept', async () => {
-    const { voice, line } = await startLines();
+  it('says while speech still loads that what is said is kept, and shows a call on hold with a way back', async () => {
+    const { voice, lines } = await startLines();
     const { page } = await open(voice.url, PHONE);
     await startCall(page);
-    const opened = await line();
-    opened.send({ type: 'server-message', data: { type: 'speech-loading' } });
+    const opened = await waitFor(() => lines.findLast(({ told }) => told.length > 0));
+    const tell = (type: string) => opened.send({ type: 'server-message', data: { type } });
+    tell('speech-loading');
     await page.getByText('Loading speech, one moment. What you say is kept.').waitFor();
-    opened.send({ type: 'server-message', data: { type: 'speech-ready' } });
+    tell('speech-ready');
     await page.getByText('Say something. You can break in at any time.').waitFor();
+    tell('call-held');
+    await says(page, 'On hold');
+    await page.getByRole('button', { name: 'Resume the call' }).click();
+    const asked = await waitFor(() => opened.told.find(({ type }) => type === 'client-message'));
+    expect(asked.data).toEqual({ t: 'resume-call' });
+    tell('call-resumed');
+    await says(page, 'Listening');
+    expect(await page.getByRole('button', { name: 'Resume the call' }).count()).toBe(0);
   });
 
   it('says what to do where sound does not get through', async () => {

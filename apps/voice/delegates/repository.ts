@@ -161,7 +161,5 @@ function configuredResearch({
 }: Pick<VoiceOptions, 'researchUrl' | 'researchAuthToken'>): RemoteAgent | undefined {
   if (researchUrl === undefined) return undefined;
   const credentials = bearer === undefined ? {} : { credentials: { bearer } };
-  const isEndpointOrCard = /(\/a2a\/?|\.json)$/.test(new URL(researchUrl).pathname);
-  const url = isEndpointOrCard ? researchUrl : `${researchUrl.replace(/\/+$/, '')}/a2a`;
-  return { name: 'research', url, ...credentials };
+  return { name: 'research', url: researchUrl, ownService: true, ...credentials };
 }

@@ -11,7 +11,7 @@ function open(language = 'en') {
   const world = { quietFrom: 0, listening: false, muted: false, heard: true };
   const queue = new NotificationQueue({
     clock,
-    language: languageOf(language),
+    language: () => languageOf(language),
     quietMs: () => (world.listening ? 0 : clock.now() - world.quietFrom),
     isListening: () => world.listening,
     isMuted: () => world.muted,

@@ -7,7 +7,7 @@ import type { Delivery, ToolOutcome } from './delivery.ts';
 
 export interface NotificationQueueDeps {
   clock: Clock;
-  language: Language;
+  language(): Language;
   quietMs(): number;
   isListening(): boolean;
   isMuted(): boolean;
@@ -62,7 +62,8 @@ export class NotificationQueue {
     this.#askedAt = undefined;
     this.#expire();
     if (this.#items.length === 0) return false;
-    const { language, say } = this.#deps;
+    const { say } = this.#deps;
+    const language = this.#deps.language();
     if (asksForNotifications(text, language) || (answering && answers(text, 'yes', language)))
       return this.#speakAll();
     if (!answering) return false;
@@ -103,7 +104,7 @@ export class NotificationQueue {
   #askFirst(waiting: readonly Item[]): void {
     this.#speaking += 1;
     const senders = [...new Set(waiting.map(({ delivery }) => delivery.from))];
-    const { language } = this.#deps;
+    const language = this.#deps.language();
     const { several, counts } = language.notifications;
     const count = counts.split(' ')[waiting.length] ?? String(waiting.length);
     const words = several.replace('{count}', count).replace('{names}', () => listed(senders, language));

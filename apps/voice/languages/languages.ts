@@ -63,6 +63,8 @@ export interface Language {
   backchannel: string;
   /** Said when nothing was understood. */
   reprompt: string;
+  /** Said when nothing was understood again. */
+  repromptAgain: string;
   stillThere: string;
   /** Said in the place of an address. */
   link: string;
@@ -109,17 +111,12 @@ export function languageCode(lang: string): string {
   return letters[code] ?? { j: 'ja', z: 'zh' }[code] ?? code.split('-')[0] ?? code;
 }
 
-/** What a skill speaks: its `lang`, else the language of its voice, else that of the service. */
-export function languageOfSkill(skill: SpeakingSkill, standard?: string): Language {
-  return languageOf(languageCodeOfSkill(skill, standard));
-}
-
 interface SpeakingSkill {
   lang?: string | undefined;
   voice?: string | undefined;
 }
 
-/** A code such as `pt`, also of a language that has no file here. */
+/** What a skill speaks: its `lang`, else the language of its voice, else that of the service. A code such as `pt`, also of a language that has no file here. */
 export function languageCodeOfSkill({ lang, voice }: SpeakingSkill, standard = 'en'): string {
   const letter = /^([a-z])[fm]_/.exec(voice ?? '')?.[1];
   return languageCode(lang ?? letter ?? standard);

@@ -100,7 +100,7 @@ export const iceServersSchema = z.array(
     ),
 );
 
-type IceServer = Readonly<z.output<typeof iceServersSchema>[number]>;
+export type IceServer = Readonly<z.output<typeof iceServersSchema>[number]>;
 
 export interface PortRange {
   min: number;

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { freePort, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dial } from './caller.suite.ts';
+import { diagnoseIceServers } from './ice-servers.ts';
 import { pitch, startLines, tone } from './lines.suite.ts';
 
 const relay = findRelay();
@@ -15,6 +16,9 @@ describeWithRelay(title, () => {
     'carries a call of a client that can reach nothing else, over %s [V100]',
     async (transport) => {
       const server = await startRelay(transport);
+      expect(await diagnoseIceServers([server])).toMatchObject([
+        { state: 'ok', words: expect.stringMatching(/^turn:127\.0\.0\.1:\d+ answers\./) },
+      ]);
       const { voice, line } = await startLines({ env: { ICE_SERVERS: JSON.stringify([server]) } });
       const { iceServers } = (await voice.get('/api/ice')).body as unknown as { iceServers: RTCIceServer[] };
       const caller = await dial(voice, { configuration: { iceServers, iceTransportPolicy: 'relay' } });
@@ -92,7 +96,8 @@ async function startRelay(transport: string) {
     stream.on('data', (text) => {
       output += text;
     });
-  await waitFor(() => output.includes(`127.0.0.1:${port}`));
+  // It listens to TCP first and says so; UDP follows.
+  await waitFor(() => output.includes('UDP listener opened') && output.includes('TCP listener opened'));
   return { urls: `turn:127.0.0.1:${port}?transport=${transport}`, username: 'caller', credential: 'sesame' };
 }
 

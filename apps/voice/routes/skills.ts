@@ -1,7 +1,7 @@
 import { allowCallers, describeRoute, validate } from '@trunkline/http';
 import { ownerKey } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
-import { dailyQuota, TtlTable } from '@trunkline/storage';
+import { type Database, dailyQuota, Quota, TtlTable } from '@trunkline/storage';
 import { z } from 'zod';
 import type { Skills, VoiceReferences } from '../api-types.ts';
 import type { RouteDeps, VoiceApp } from '../components.ts';
@@ -90,7 +90,13 @@ export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
     return skills.length === 0 || skills.some(({ slug }) => selection.find(user, slug) !== undefined);
   };
   const backend = options.ttsBackend;
-  const quota = dailyQuota(options.quotaMb, new TtlTable(database, 'uploads'), 'upload');
+  const uploaded = dailyQuota(options.quotaMb, new TtlTable(database, 'uploads'), 'upload');
+  const recordings = new Recordings(database, (slug) => library.find(slug) !== undefined);
+  const kept = new Quota({
+    limitBytes: options.quotaMb * 2 ** 20,
+    usedBy: (owner) => recordings.bytesOf(owner),
+    advice: 'ask the operator to delete a voice of yours, or for more',
+  });
   app.get(
     '/api/voice/references',
     describeRoute({ summary: 'Voices saved on the sidecar' }),
@@ -117,7 +123,8 @@ export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
     async (context) => {
       const { audio, ...fields } = context.req.valid('form');
       const { id, role } = context.get('caller');
-      const refusal = quota.refusal(ownerKey(context.get('principal')), audio.size);
+      const owner = ownerKey(context.get('principal'));
+      const refusal = kept.refusal(owner, audio.size) ?? uploaded.refusal(owner, audio.size);
       if (refusal !== undefined) throw voiceErrors.quota_exceeded({ refusal });
       const file = { bytes: new Uint8Array(await audio.arrayBuffer()), name: audio.name };
       try {
@@ -126,6 +133,7 @@ export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
           audio: file,
           ...(role !== 'admin' && { owner: id }),
         });
+        recordings.add(clone.slug, owner, audio.size);
         counters.clones += 1;
         return context.json({ ok: true, ...clone, auto_transcribed: autoTranscribed });
       } catch (error) {
@@ -134,4 +142,32 @@ export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
       }
     },
   );
+}
+
+/** Who uploaded which voice, and its size. The sidecar keeps the sound itself, as long as its skill is there. */
+class Recordings {
+  readonly #database: Database;
+  readonly #isThere: (slug: string) => boolean;
+
+  constructor(database: Database, isThere: (slug: string) => boolean) {
+    this.#database = database;
+    this.#isThere = isThere;
+  }
+
+  add(slug: string, owner: string, bytes: number): void {
+    this.#database
+      .prepare(
+        `INSERT INTO recordings (slug, owner, bytes) VALUES (?1, ?2, ?3)
+         ON CONFLICT (slug) DO UPDATE SET owner = ?2, bytes = ?3`,
+      )
+      .run(slug, owner, bytes);
+  }
+
+  bytesOf(owner: string): number {
+    return this.#database
+      .prepare<{ slug: string; bytes: number }>('SELECT slug, bytes FROM recordings WHERE owner = ?')
+      .all(owner)
+      .filter(({ slug }) => this.#isThere(slug))
+      .reduce((sum, { bytes }) => sum + bytes, 0);
+  }
 }

@@ -15,7 +15,8 @@ export interface EndpointOptions {
 
 interface Call {
   method?: 'GET' | 'POST';
-  body?: FormData | object;
+  /** A file, a form, or what becomes JSON. */
+  body?: Uint8Array<ArrayBuffer> | FormData | object;
   signal?: AbortSignal | undefined;
 }
 
@@ -31,11 +32,11 @@ export class SpeechEndpoint {
   send(path: string, { method = 'POST', body, signal }: Call): Promise<Response> {
     const { url, headers, timeoutMs } = this.#options;
     const limit = AbortSignal.timeout(timeoutMs);
-    const isForm = body instanceof FormData;
+    const isReady = body instanceof FormData || body instanceof Uint8Array;
     const request = fetch(`${url.replace(/\/+$/, '')}${path}`, {
       method,
-      headers: { ...headers, ...(body && !isForm && { 'content-type': 'application/json' }) },
-      ...(body && { body: isForm ? body : JSON.stringify(body) }),
+      headers: { ...headers, ...(body && !isReady && { 'content-type': 'application/json' }) },
+      ...(body && { body: isReady ? body : JSON.stringify(body) }),
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
     });
     return this.#explained(request, signal);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mutex, QueueFullError } from '@trunkline/std';
 import { emptyMemory, type SileroAnswer, type SileroRow, windowLength } from './activity/silero/model.ts';
-import { type TurnText, turnLanguages } from './ending/turn-model.ts';
+import { type TurnSoFar, turnLanguages } from './ending/turn-model.ts';
 import { frameLength } from './noise/rnnoise/model.ts';
 import { SpeechError } from './speech-error.ts';
 import type { WorkerHost } from './worker/host.ts';
@@ -106,21 +106,21 @@ export function createSmartTurn(host: WorkerHost): SmartTurn {
   return { judge: (samples, signal) => host.ask<number>(samples, { signal }) };
 }
 
-/** A model that tells by the words whether somebody has finished. */
+/** A model that tells by the words and by the voice whether somebody has finished. */
 export interface TurnDetector {
-  /** Takes the transcript so far, gives the probability. */
-  judge(text: string, signal?: AbortSignal): Promise<number>;
+  /** Takes the transcript so far and the last 1.6 s at 16 kHz (-1 to 1), gives the probability. */
+  judge(text: string, samples: Float32Array, signal?: AbortSignal): Promise<number>;
 }
 
-/** A judgement takes a millisecond; one that takes this long comes too late. */
+/** A judgement takes a few milliseconds; one that takes this long comes too late. */
 const turnTimeoutMs = 2000;
 
 /** For one caller; undefined for a language that the model does not know. */
 export function createTurnDetector(host: WorkerHost, language: string): TurnDetector | undefined {
   if (!turnLanguages.includes(language)) return undefined;
   return {
-    async judge(text, signal) {
-      const work: TurnText = { text, language };
+    async judge(text, samples, signal) {
+      const work: TurnSoFar = { text, language, samples };
       const timeout = AbortSignal.timeout(turnTimeoutMs);
       const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
       return host.ask<number>(work, { signal: either, urgent: true });

@@ -82,7 +82,7 @@ describe('languages', () => {
 });
 
 describe('the end-of-turn model', () => {
-  it('is our own, which reads words in the languages it knows, where the operator has put none', async () => {
+  it('is our own, which reads and hears, in the languages it knows, where the operator has put none', async () => {
     const speech = openSpeech({ SMART_TURN: 'local' }, await temporary());
     expect(await speech.openSmartTurn()).toBeUndefined();
     expect([speech.logged, speech.describe().smart_turn]).toEqual([[], 'local']);
@@ -90,8 +90,17 @@ describe('the end-of-turn model', () => {
     const detector = await speech.openTurnDetector('en');
     // The model may take long to load on a busy machine.
     await speech.warm();
-    expect(await detector?.judge('Turn off the lights in the kitchen.')).toBeGreaterThan(0.7);
-    expect(await detector?.judge('Turn off the lights in the')).toBeLessThan(0.1);
+    const silence = new Float32Array(25_600);
+    const [whole = 0, part = 1] = [
+      await detector?.judge('Turn off the lights in the kitchen.', silence),
+      await detector?.judge('Turn off the lights in the', silence),
+    ];
+    expect(whole).toBeGreaterThan(5 * part);
+    // In Spanish the words decide alone.
+    const spanish = await speech.openTurnDetector('es');
+    const begun = 'Quiero pedir una cita para';
+    expect(await spanish?.judge(`${begun} el lunes por la tarde.`, silence)).toBeGreaterThan(0.7);
+    expect(await spanish?.judge(begun, silence)).toBeLessThan(0.1);
   }, 300_000);
 
   it('is off unless asked for', async () => {

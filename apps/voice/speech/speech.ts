@@ -15,6 +15,7 @@ import {
   smartTurnPath,
   type TurnDetector,
 } from './frame-models.ts';
+import { createLanguageDetection } from './recognition/language/detection.ts';
 import {
   createGatedRecognizer,
   createLocalRecognition,
@@ -62,6 +63,8 @@ export interface SpeechParts {
   openSmartTurn(): Promise<SmartTurn | undefined>;
   /** Our own model for callers who speak this language, a code such as `en`; undefined where another or none decides. */
   openTurnDetector(language: string): Promise<TurnDetector | undefined>;
+  /** Tells the language of a text, such as `es`; undefined where it is not sure. Left out where the recogniser knows one language. */
+  detectLanguage?: ((text: string) => Promise<string | undefined>) | undefined;
   /**
    * Loads the models that a call needs, once: called when a caller connects, so that nobody waits later. Fulfilled when
    * the models that listen are ready or have failed.
@@ -115,6 +118,7 @@ export function createSpeechParts(
     openNoiseFilter: frames.openNoiseFilter,
     openSmartTurn: frames.openSmartTurn,
     openTurnDetector: frames.openTurnDetector,
+    detectLanguage: listening.detectLanguage,
     warm() {
       if (ready === undefined) void load(speaking.warm());
       ready ??= load(listening.warm(), frames.warm());
@@ -147,17 +151,19 @@ function createListening(options: VoiceOptions, context: BackendContext) {
     backend,
     scan,
     ...recognition,
-    close: async () => void (await Promise.all([close(), recognition.close?.()])),
+    close: async () => void (await Promise.all([close(), recognition.close?.(), words?.close()])),
   });
   const transcriber: Transcriber = {
     transcribe: (file, signal) =>
       recognition.transcribeFile?.(file, signal) ?? recognizeFile(recognizer, file.bytes, signal),
   };
+  const words = recognition.isMultilingual ? createLanguageDetection(context) : undefined;
   const warm = async () => {
+    void words?.detect('');
     await scan(silence, { final: false });
     await recognition.warm?.();
   };
-  return { recognizer, transcriber, warm };
+  return { recognizer, transcriber, detectLanguage: words?.detect, warm };
 }
 
 interface SpeakingBackend extends BackendVoices {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkWeights, type Weights, weights } from './weights.ts';
+import { checkWeights, nativeVoice, type Weights, weights } from './weights.ts';
 
 const example: Weights = {
   name: 'example',
@@ -40,4 +40,15 @@ describe('speech weights', () => {
       expect(silero && (await checkWeights(silero))).toBe('ready');
     },
   );
+});
+
+it.each([
+  ['af_heart', 'e', 'ef_dora'],
+  ['af_heart', 'p', 'pf_dora'],
+  ['ff_siwis', 'a', 'af_heart'],
+  ['im_nicola', 'i', 'im_nicola'],
+  // British words by an American voice, as before.
+  ['af_heart', 'b', 'af_heart'],
+])('in place of %s the language %s is spoken by %s', (voice, language, expected) => {
+  expect(nativeVoice(voice, language)).toBe(expected);
 });

@@ -19,6 +19,12 @@ export const presets: readonly string[] = `
 
 export const defaultPreset = 'af_heart';
 
+/** A voice that was trained on the language, where nobody has named one. */
+export function nativeVoice(voice: string, language: string): string {
+  const isNative = voice.startsWith(language) || (/^[ab]/.test(voice) && /^[ab]$/.test(language));
+  return isNative ? voice : (presets.find((preset) => preset.startsWith(language)) ?? voice);
+}
+
 export const languageLetters = ['a', 'b', 'e', 'f', 'h', 'i', 'j', 'p', 'z'] as const;
 
 export const languages: Readonly<Record<string, string>> = {

@@ -77,6 +77,9 @@ const reminders = `
 /** Who set it in writing; null for one that was set in a call. */
 const reminderSenders = 'ALTER TABLE reminders ADD COLUMN sender TEXT';
 
+const recordings = `
+  CREATE TABLE recordings (slug TEXT PRIMARY KEY, owner TEXT NOT NULL, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID`;
+
 export function openVoiceDatabase(directory: string): Database {
   const migrations = [
     preferences,
@@ -93,6 +96,7 @@ export function openVoiceDatabase(directory: string): Database {
     ttlTableMigration('uploads'),
     reminders,
     reminderSenders,
+    recordings,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

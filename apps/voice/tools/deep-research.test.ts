@@ -12,7 +12,7 @@ const ignore = () => undefined;
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => silent };
 
 /** A real A2A service with a task for each question; each ends when its answer is given. */
-async function startResearch({ token }: { token?: string } = {}) {
+async function startResearch({ token, publicUrl }: { token?: string; publicUrl?: string } = {}) {
   const directory = temporaryDirectory();
   const port = await freePort();
   const asked: string[] = [];
@@ -34,7 +34,7 @@ async function startResearch({ token }: { token?: string } = {}) {
         name: 'research',
         description: 'Researches.',
         version: '1',
-        publicUrl: `http://127.0.0.1:${port}`,
+        publicUrl: publicUrl ?? `http://127.0.0.1:${port}`,
         skills: [],
       }),
       ...(token !== undefined && { credentials: { bearer: token } }),
@@ -98,8 +98,8 @@ function listen(voice: TestVoice): string[] {
   return heard;
 }
 
-async function startBoth(path = '') {
-  const research = await startResearch();
+async function startBoth(path = '', publicUrl?: string) {
+  const research = await startResearch(publicUrl === undefined ? {} : { publicUrl });
   const env = { ...(await startModel()), RESEARCH_URL: research.url + path };
   const voice = await startVoice({ env });
   return { research, voice, restart: () => startVoice({ home: voice.home, env }) };
@@ -120,10 +120,15 @@ describe('deep research', () => {
     expect((await voice.get('/api/metrics')).body.tool_calls_by_name).toEqual({ deep_research: 1 });
   });
 
-  it.each(['/a2a', '/.well-known/agent-card.json'])(
-    'is asked for where RESEARCH_URL names the endpoint or the card: %s',
-    async (path) => {
-      const { research, voice } = await startBoth(path);
+  it.each([
+    ['/a2a', undefined],
+    ['/.well-known/agent-card.json', undefined],
+    ['', 'https://research.invalid/research'],
+    ['/.well-known/agent-card.json', 'https://192.0.2.1/research'],
+  ])(
+    'is asked for where RESEARCH_URL names base, endpoint or card: %s, public address %s',
+    async (path, publicUrl) => {
+      const { research, voice } = await startBoth(path, publicUrl);
       expect(await voice.say('Find out')).toContain('Told: The research has begun.');
       expect(research.asked).toEqual([question]);
     },
@@ -240,7 +245,7 @@ describe('deep research without a research service', () => {
     const { research, voice } = await startBoth();
     await research.stop();
     const told = await voice.say('Find out');
-    expect(told).toContain(`Told: Error: The research service at ${research.url}/a2a could not be reached.`);
+    expect(told).toContain(`Told: Error: The research service at ${research.url} could not be reached.`);
     expect(told).toContain('RESEARCH_URL');
     const { count } = voice.voice.database
       .prepare<{ count: number }>('SELECT count(*) AS count FROM research_jobs')

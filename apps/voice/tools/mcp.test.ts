@@ -40,6 +40,22 @@ describe('MCP servers', { timeout: 60_000 }, () => {
     expect(tools.find(({ name }) => name === 'net_echo')?.input.safeParse({}).success).toBe(false);
   });
 
+  it('use the model within the limits of their entry, and are signed in to at the agent', async () => {
+    const server = await startMcpServer({ say: () => 'Hello' });
+    const locked = await startMcpServer({ key: 'k' });
+    onTestFinished(async () => void (await Promise.all([server.stop(), locked.stop()])));
+    const entry = (name: string, url: string, more = '') =>
+      `  - {name: ${name}, trusted: true, transport: http, url: "${url}"${more}}\n`;
+    const { voice, call } = await toolsWith(
+      `servers:\n${entry('net', server.url, ', sampling: {calls_per_hour: 1}')}${entry('shut', server.url)}${entry('locked', locked.url)}`,
+    );
+    expect(await call('net_sample', {})).toMatch(/^\{"type":"text","text":".+"\}$/);
+    expect(await call('net_sample', {})).toContain('has used its 1 model calls of this hour');
+    expect(await call('shut_sample', {})).toContain('Method not found');
+    const reasons = voice.lines.map(({ fields }) => fields.reason);
+    expect(reasons).toContainEqual(expect.stringContaining("sign in on the agent's page Connections"));
+  });
+
   it('that cannot be reached do not keep the service from starting', async () => {
     const { voice, tools } = await toolsWith(
       'servers: [{name: gone, transport: http, url: "http://127.0.0.1:9/mcp"}]',

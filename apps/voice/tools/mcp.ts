@@ -1,6 +1,7 @@
-import { type Environment, type Logger, loadYaml } from '@trunkline/config';
-import type { Tool } from '@trunkline/llm';
-import { McpClients } from '@trunkline/mcp';
+import { type Environment, type Logger, loadYaml, secretStoreOf } from '@trunkline/config';
+import type { ModelGateway, Tool } from '@trunkline/llm';
+import { createSampler, McpClients } from '@trunkline/mcp';
+import type { Policy } from '@trunkline/policy';
 import { type Sandbox, sandboxSettings } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
@@ -10,21 +11,33 @@ export interface McpServersOptions {
   env: Environment;
   logger: Logger;
   sandbox: Sandbox;
+  /** Of the model that servers with limits for it may use. */
+  gateway: ModelGateway;
+  policy: Policy;
 }
 
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'expected up to 32 letters, digits, - or _');
 const texts = z.record(z.string(), z.string());
-const trusted = z.boolean().optional();
-const address = z.strictObject({
+const head = {
   name,
-  trusted,
+  trusted: z.boolean().optional(),
+  /** Lets the server use our model. */
+  sampling: z
+    .strictObject({
+      calls_per_hour: z.int().min(1).max(1000).default(20),
+      max_tokens: z.int().min(1).max(100_000).default(1000),
+    })
+    .transform(({ calls_per_hour, max_tokens }) => ({ callsPerHour: calls_per_hour, maxTokens: max_tokens }))
+    .optional(),
+};
+const address = z.strictObject({
+  ...head,
   transport: z.enum(['http', 'sse']),
   url: z.url(),
   headers: texts.optional(),
 });
 const program = z.strictObject({
-  name,
-  trusted,
+  ...head,
   transport: z.literal('stdio'),
   command: z.string().min(1),
   args: z.array(z.string()).optional(),
@@ -41,12 +54,14 @@ export class McpServers {
   /** Resolves when every server has been tried. */
   readonly settled: Promise<void>;
 
-  constructor({ path, env, logger, sandbox }: McpServersOptions) {
+  constructor({ path, env, logger, sandbox, gateway, policy }: McpServersOptions) {
     this.#clients = new McpClients({
       clientName: 'trunkline-voice',
       logger,
       configuredIn: () => path,
       sandbox,
+      oauth: { store: secretStoreOf(env) },
+      sample: createSampler({ gateway: () => gateway, policy: policy.for('voice') }),
     });
     this.settled = loadYaml(path, fileSchema, { env, allowMissing: true })
       .then((file) => this.#clients.configure(file?.servers ?? []))

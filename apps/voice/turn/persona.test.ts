@@ -1,7 +1,8 @@
 import { createModelGateway } from '@trunkline/llm';
 import { startModelServer } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Persona, runPersona } from './persona.ts';
+import { defaultUser } from '../users/user.ts';
+import { type Persona, type PersonaDeps, runPersona, snapshotPersona } from './persona.ts';
 
 it('books what a turn costs for whoever asked', async () => {
   const server = await startModelServer({ script: ['Hello.'] });
@@ -23,4 +24,27 @@ it('books what a turn costs for whoever asked', async () => {
   for await (const _ of runPersona(persona, { messages, sessionId: 's', signal }));
   expect(paid).toEqual([['voice:ava', expect.any(Number)]]);
   expect(paid[0]?.[1]).toBeGreaterThan(0);
+});
+
+it.each([
+  ['es', undefined, /The person speaks Spanish: answer in it/],
+  ['pt-BR', undefined, /The person speaks Brazilian Portuguese/],
+  // A skill with a language speaks its own.
+  ['es', 'fr', /^((?!The person speaks).)*$/s],
+  [undefined, undefined, /^((?!The person speaks).)*$/s],
+])('tells the model what a user speaks: %s, skill %s', (language, lang, expected) => {
+  const skill = { slug: 'default', systemPrompt: 'You are a test.', behavior: {}, lang };
+  const deps = {
+    selection: { snapshot: () => skill },
+    preferences: { verbosityOf: () => undefined },
+    modelFor: () => undefined,
+    toolsFor: () => [],
+    verbosity: 'brief',
+  } as unknown as PersonaDeps;
+  const { instructions } = snapshotPersona(
+    { ...defaultUser, language },
+    { kind: 'person', id: 'a', via: [] },
+    deps,
+  );
+  expect(instructions).toMatch(expected);
 });

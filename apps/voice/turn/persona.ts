@@ -67,6 +67,7 @@ export function snapshotPersona(
       skill.systemPrompt,
       verbosityInstructions(verbosity),
       ...timezoneInstructions(timezone),
+      ...languageInstructions(user, skill),
     ].join('\n\n'),
     tools: deps.toolsFor(skill, user, isWritten ? principal : undefined),
     model: deps.modelFor(skill),
@@ -80,6 +81,13 @@ function timezoneInstructions(timezone: string | undefined): string[] {
   return [
     `The person's time zone is ${timezone}: the times they name are in it, and so are those you tell them.`,
   ];
+}
+
+/** A skill that has a language says by itself what it speaks. */
+function languageInstructions({ language }: User, { lang }: Skill): string[] {
+  if (language === undefined || lang !== undefined) return [];
+  const name = new Intl.DisplayNames('en', { type: 'language' }).of(language) ?? language;
+  return [`The person speaks ${name}: answer in it, unless they use or ask for another language.`];
 }
 
 export type ModelMessages = RunTurnOptions['messages'];

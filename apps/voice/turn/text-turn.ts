@@ -9,7 +9,7 @@ import { type AccountAccess, ownerKey, type Principal } from '@trunkline/identit
 import { ModelError } from '@trunkline/llm';
 import { compactionNote, type TurnEvent } from '@trunkline/loop';
 import type { ServiceAddress, ServiceContext } from '@trunkline/service';
-import type { Database } from '@trunkline/storage';
+import { type Database, storedBytes } from '@trunkline/storage';
 import type { MiddlewareHandler } from 'hono';
 import { PersonaUnavailableError } from '../errors.ts';
 import type { Counters } from '../metrics/metrics.ts';
@@ -46,11 +46,13 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
     const user = users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' as const };
     return persona(user, sender, { isWritten: true, timezone });
   };
+  const conversations = new ConversationHistories(database);
   return createA2aServer({
     directory: directories.store,
     quotaBytes: context.options.quotaMb * 2 ** 20,
+    keptBesides: (owner) => conversations.bytesOf(owner),
     current: (principal) => context.accounts.current(principal),
-    executor: createTextTurn(answering, new ConversationHistories(database)),
+    executor: createTextTurn(answering, conversations),
     card: () => ({ ...describeVoice(agentName, address.publicUrl), grpcAddress: address.grpcAddress }),
     signingHome: context.options.trunklineHome,
     guardCard: token !== undefined,
@@ -131,24 +133,35 @@ function* reported(event: TurnEvent): Generator<ExecutionEvent> {
 
 /** Conversations, by the caller's context id; those of different people never meet. */
 class ConversationHistories {
+  readonly #database: Database;
   readonly #table: SweptTable<ModelMessages>;
 
   constructor(database: Database) {
+    this.#database = database;
     this.#table = new SweptTable<ModelMessages>(database, 'conversations');
   }
 
   /** What nobody owns is everybody's to go on with. */
   get(contextId: string, owner: string): ModelMessages {
-    return this.#table.get(keyOf(contextId, owner)) ?? this.#table.get(contextId) ?? [];
+    return this.#table.get(keyOf(contextId, owner)) ?? this.#table.get(keyOf(contextId, 'anonymous')) ?? [];
   }
 
   set(contextId: string, owner: string, messages: ModelMessages): void {
     this.#table.set(keyOf(contextId, owner), newestMessages(messages, maxMessages));
   }
+
+  /** Bytes of the conversations that count on a quota. */
+  bytesOf(quota: string): number {
+    const owner = `CASE WHEN key LIKE '[%' AND json_valid(key) THEN coalesce(key ->> '$[0]', 'anonymous') ELSE 'anonymous' END`;
+    const where = `${owner} BETWEEN ?1 AND ?2 AND expires_at > ${Date.now()}`;
+    return storedBytes(this.#database, 'conversations', ['value'], where, quota);
+  }
 }
 
+/** Callers choose context ids: one that looks like the key of somebody else's conversation must not open it. */
 function keyOf(contextId: string, owner: string): string {
-  return owner === 'anonymous' ? contextId : JSON.stringify([owner, contextId]);
+  const isPlain = owner === 'anonymous' && !contextId.startsWith('[');
+  return isPlain ? contextId : JSON.stringify([owner, contextId]);
 }
 
 function describeVoice(name: string, publicUrl: string): AgentDescription {

@@ -33,6 +33,14 @@ describe('records of the roster', () => {
     expect(only('pinned_viz: {variant: nebula}')?.pinnedViz).toEqual({ variant: 'nebula' });
   });
 
+  it('knows what a user speaks, and warns of what is no code of a language', () => {
+    expect([only('language: es')?.language, only('language: pt-BR')?.language]).toEqual(['es', 'pt-BR']);
+    expect(only('role: user')?.language).toBeUndefined();
+    const { users, warnings } = read('users: [{id: a, api_key: k, language: "Spanish, please"}]');
+    expect(users.get('a')?.language).toBeUndefined();
+    expect(warnings).toEqual(['users.yaml: language of a is no code such as es or pt-BR, so it is not used']);
+  });
+
   it('skips records without id or key with a warning', () => {
     const { users, warnings } = read(
       'users: [{id: a}, {api_key: k}, 7, {id: " ", api_key: k}, {id: b, api_key: x}]',

@@ -31,10 +31,13 @@ const rosterSchema = z.object({ users: z.array(z.unknown()) }).superRefine(({ us
   checkUnique(users, complain);
 });
 
+/** `es`, `pt-BR`, `zh-Hant-TW`. */
+const languagePattern = /^[a-z]{2,3}(-[a-z]{4})?(-[a-z]{2}|-\d{3})?$/i;
 const displayName = z.preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string());
 const optionalsSchema = z.looseObject({
   display_name: displayName.optional().catch(undefined),
   role: z.enum(['user', 'admin']).catch('user'),
+  language: z.string().trim().regex(languagePattern).optional().catch(undefined),
   pinned_viz: z.record(z.string(), z.unknown()).nullable().catch(null),
 });
 
@@ -54,7 +57,10 @@ export function readRoster(source: RosterText, warn: (message: string) => void):
     const { allowed_skills: skills } = fields;
     if (skills !== undefined && skills !== null && !Array.isArray(skills))
       warn(`${file}: allowed_skills of ${textOf(fields.id)} is no list, so it restricts nothing`);
-    return entryOf(fields);
+    const entry = entryOf(fields);
+    if (!isBlank(fields.language) && entry.caller.language === undefined)
+      warn(`${file}: language of ${entry.caller.id} is no code such as es or pt-BR, so it is not used`);
+    return entry;
   });
   if (users.length > 0 && entries.length === 0) {
     throw new ConfigError(`${file} cannot be used:`, [`${file}: no record has both an id and an api_key`]);
@@ -102,6 +108,7 @@ function entryOf(fields: Fields): Entry {
     id,
     displayName: optional.display_name?.trim() || id,
     role: optional.role,
+    language: optional.language,
     allowedSkills: slugsOf(fields.allowed_skills),
     pinnedViz: optional.pinned_viz,
   };

@@ -7,6 +7,8 @@ export interface User {
   id: string;
   displayName: string;
   role: Role;
+  /** What they speak, a code such as `es`; undefined: the skill's, or as it is heard. */
+  language?: string | undefined;
   /** Slugs the user may choose; null: all. */
   allowedSkills: readonly string[] | null;
   /** Beats the viz of the active skill. */

@@ -134,6 +134,19 @@ describe('the card of another agent', () => {
         `its card is not for ${new URL(peer.url).origin}`,
       );
     }
+    // A card at the root counts for an endpoint with a path of its own if it was signed for that.
+    const endpoint = `${peer.origin}/agents/b/rpc`;
+    card = await sign(`${peer.origin}/agents/a/rpc`, endpoint);
+    const published = await startFakePeer({ card: () => ({ keys }) });
+    peers.push(published);
+    for (const trust of [{ keys }, { jwks: published.origin + cardPath }]) {
+      expect(await ask(trust, endpoint)).toMatchObject({ signature: 'verified' });
+      await expect(ask(trust, `${peer.origin}/agents/c/rpc`)).rejects.toThrow(
+        `the card of its host does not name ${peer.origin}/agents/c/rpc. Check cardKeys`,
+      );
+    }
+    card = { ...(await sign(`${peer.origin}/agents/a/rpc`)), protocolVersion: '0.3.0', url: endpoint };
+    await expect(ask({ keys }, endpoint)).rejects.toThrow('does not name');
   });
 
   it('is checked against a bounded number of keys, of which some may be unfit', async () => {

@@ -5,8 +5,23 @@ import { BoundedMap } from '@trunkline/std';
 import { whyUnverified } from '../card/card-signing.ts';
 import { isObject } from '../dialects/read/values.ts';
 import { createAgentFetch, type Fetch } from './agent-fetch.ts';
-import { assumedCard, hasOwnPath, isCardAddress, placeInterfaces, signedInterfaces } from './card-places.ts';
-import { hasCredentials, needsNoCard, type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
+import {
+  assumedCard,
+  baseOf,
+  hasOwnPath,
+  isCardAddress,
+  namesEndpoint,
+  type PlacedCard,
+  placeInterfaces,
+  signedInterfaces,
+} from './card-places.ts';
+import {
+  hasCredentials,
+  isOwnService,
+  needsNoCard,
+  type RemoteAgent,
+  RemoteAgentError,
+} from './remote-agent.ts';
 
 /** For how long a card is kept that says nothing of it, and at most. */
 const longestMs = 10 * 60 * 1000;
@@ -14,6 +29,9 @@ const longestMs = 10 * 60 * 1000;
 const shortestMs = 10 * 1000;
 
 const mostKept = 200;
+
+/** For a card at the configured address itself, which may be an endpoint that does not answer GET. */
+const ownPlaceMs = 5000;
 
 /** Required fields that many cards lack. */
 const oftenMissing = {
@@ -26,7 +44,7 @@ const oftenMissing = {
 };
 
 interface KeptCard {
-  card: AgentCard;
+  card: PlacedCard;
   until: number;
   source: CardSource | undefined;
 }
@@ -50,9 +68,9 @@ export class AgentCards {
   }
 
   /** With `fresh` the card is asked for again. */
-  async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<AgentCard> {
+  async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<PlacedCard> {
     // A card that nobody checked is not one that was, and with credentials it is believed less.
-    const means = [needsNoCard(agent), hasCredentials(agent), agent.peer !== undefined];
+    const means = [needsNoCard(agent), hasCredentials(agent), isOwnService(agent)];
     const key = JSON.stringify([agent.url, agent.trust, agent.cardHosts, ...means]);
     const known = this.#cards.get(key);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
@@ -61,14 +79,15 @@ export class AgentCards {
     const found =
       (source && known && (await this.#askAgain(agent, { card: known.card, source }, send, signal))) ??
       (await this.#find(agent, send, signal));
-    this.#cards.set(key, { ...found, until: this.#now() + (found.source?.lifetimeMs ?? longestMs) });
+    const lifetimeMs = found.card.refusal === undefined ? found.source?.lifetimeMs : shortestMs;
+    this.#cards.set(key, { ...found, until: this.#now() + (lifetimeMs ?? longestMs) });
     return found.card;
   }
 
   /** Undefined where the card is no more at its old place, or cannot be read: then it is looked for anew. */
   async #askAgain(
     agent: RemoteAgent,
-    { card, source }: { card: AgentCard; source: CardSource },
+    { card, source }: { card: PlacedCard; source: CardSource },
     send: Fetch,
     signal: AbortSignal,
   ): Promise<Omit<KeptCard, 'until'> | undefined> {
@@ -90,14 +109,19 @@ export class AgentCards {
   async #find(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<Omit<KeptCard, 'until'>> {
     if (needsNoCard(agent)) return { card: assumedCard(agent), source: undefined };
     const found = await discover(agent, [this.#withoutCredentials(agent), send], signal);
-    return { card: await this.#read(agent, found, signal), source: found.source };
+    const { source, refusal } = found;
+    const card = await this.#read(agent, found, signal);
+    return refusal === undefined ? { card, source } : { card: { ...card, refusal }, source: undefined };
   }
 
-  async #read(agent: RemoteAgent, { raw, isItsCard }: FoundCard, signal: AbortSignal): Promise<AgentCard> {
-    if (agent.trust === undefined)
-      return raw === undefined
-        ? assumedCard(agent)
-        : await placeInterfaces(normalise(raw, agent), agent, { isItsCard, signal });
+  async #read(agent: RemoteAgent, found: FoundCard, signal: AbortSignal): Promise<PlacedCard> {
+    const { raw, source, isItsCard } = found;
+    const isCard = raw !== undefined && source?.place === agent.url && !isNamedBy(raw, agent);
+    if (agent.trust === undefined) {
+      if (raw === undefined) return assumedCard(agent);
+      const given = { ...agent, isCard };
+      return { ...(await placeInterfaces(normalise(raw, agent), given, { isItsCard, signal })), isCard };
+    }
     const keys = await trustedKeys(agent, agent.trust, signal, this.#now);
     const reason = whyUnverified(raw ?? {}, keys);
     if (reason !== undefined) throw new RemoteAgentError('agent_unverified', agent, reason);
@@ -117,11 +141,14 @@ interface FoundCard {
   raw?: object;
   source?: CardSource;
   isItsCard: boolean;
+  /** Of a place where the card could be. */
+  refusal?: RemoteAgentError;
 }
 
 /**
  * Looks in the usual places: without our credentials first. They go out where strangers get no card, whatever they get
- * instead: a refusal, a way to a login page, or that page itself.
+ * instead: a refusal, a way to a login page, or that page itself. Some hosts answer so wherever there is nothing; where the
+ * address itself may be that of the card or of the endpoint, this is no failure, unless the card has to be checked.
  */
 async function discover(
   agent: RemoteAgent,
@@ -129,17 +156,44 @@ async function discover(
   signal: AbortSignal,
 ): Promise<FoundCard> {
   const isKnown = hasCredentials(agent);
-  for (const place of cardPlaces(agent.url)) {
-    let found = await cardAt(place, agent, { send: open, isOpen: true }, signal).catch((error: unknown) => {
-      const isAnswer = error instanceof RemoteAgentError && error.code !== 'agent_unreachable';
-      if (!isAnswer || !isKnown) throw error;
-      return undefined;
-    });
-    if (found === undefined && isKnown)
-      found = await cardAt(place, agent, { send: identified, isOpen: false }, signal);
-    if (found !== undefined) return { ...found, isItsCard: describesAgent(place, agent) };
+  const places = cardPlaces(agent);
+  const isAddressAsked = places.some(({ isEndpoint }) => isEndpoint);
+  const refusals: RemoteAgentError[] = [];
+  let another: FoundCard | undefined;
+  for (const { place, isSure, isEndpoint } of places) {
+    const limit = isEndpoint ? AbortSignal.any([signal, AbortSignal.timeout(ownPlaceMs)]) : signal;
+    const look = (send: Fetch, isOpen: boolean, isLast: boolean) =>
+      cardAt(place, agent, { send, isOpen }, limit).catch((error: unknown) => {
+        signal.throwIfAborted();
+        if (isEndpoint) return undefined;
+        const isAnswer = error instanceof RemoteAgentError && error.code !== 'agent_unreachable';
+        if (!isAnswer || (isLast && isSure && !isAddressAsked)) throw error;
+        if (isLast && isSure) refusals.push(error);
+        return undefined;
+      });
+    const found =
+      (await look(open, true, !isKnown)) ?? (isKnown ? await look(identified, false, true) : undefined);
+    if (found?.raw === undefined) continue;
+    const isItsCard = describesAgent(place, agent);
+    if (isItsCard || isNamedBy(found.raw, agent)) return { ...found, isItsCard };
+    another ??= { ...found, isItsCard };
   }
-  return { isItsCard: false };
+  const failure = refusals.find((error) => agent.trust !== undefined || error instanceof ServerError);
+  if (failure !== undefined) throw failure;
+  const [refusal] = refusals;
+  return { ...another, isItsCard: false, ...(refusal && { refusal }) };
+}
+
+/** The server could not say whether there is a card. */
+class ServerError extends RemoteAgentError {}
+
+function isNamedBy(raw: object, agent: RemoteAgent): boolean {
+  try {
+    return namesEndpoint(normalise(raw, agent), agent);
+  } catch (error) {
+    if (error instanceof RemoteAgentError) return false;
+    throw error;
+  }
 }
 
 async function cardAt(
@@ -153,8 +207,7 @@ async function cardAt(
     headers: { ...cardHeaders, ...(etag !== undefined && { 'if-none-match': etag }) },
     signal,
   });
-  if (response.status >= 500)
-    throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
+  if (response.status >= 500) throw new ServerError('agent_error', agent, `HTTP status ${response.status}`);
   const { headers } = response;
   const source = {
     place,
@@ -163,9 +216,14 @@ async function cardAt(
     etag: headers.get('etag') ?? etag ?? null,
   };
   if (response.status === 304 && etag !== undefined) return { source };
-  const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
+  const isRead = response.ok && !headers.get('content-type')?.startsWith('text/event-stream');
+  if (!isRead) await response.body?.cancel();
+  const body: unknown = isRead ? await response.json().catch(() => undefined) : undefined;
   if (!isObject(body) || typeof body.name !== 'string') return undefined;
-  return { raw: body, source };
+  // Whatever an endpoint shows to GET may have a name.
+  const isSure =
+    isCardAddress(agent) || place !== agent.url || 'url' in body || 'supportedInterfaces' in body;
+  return isSure ? { raw: body, source } : undefined;
 }
 
 const cardHeaders = { accept: 'application/json', 'a2a-version': '1.0' };
@@ -196,13 +254,23 @@ async function trustedKeys(
   return [...keys, ...body.keys.filter(isObject)] as JsonWebKey[];
 }
 
-/** The address may be that of a card, of an endpoint, or of the service. */
-function cardPlaces(url: string): string[] {
-  const base = url.replace(/[?#].*$/, '').replace(/\/+$/, '');
-  const parent = base.replace(/\/a2a$/, '');
-  const { origin } = new URL(url);
-  const places = [parent, origin].map((root) => `${root}/.well-known/agent-card.json`);
-  return [...new Set([...(isCardAddress(url) ? [url] : []), ...places, `${parent}/.well-known/agent.json`])];
+/**
+ * The address may be that of a card, of an endpoint, or of the service. Beside an endpoint there may be its card, but also
+ * something else, whose refusals say nothing: that place is not sure. Nor is the address itself where its name does not
+ * say that it is a card's; it is not asked where it is that of a service or of the usual endpoint.
+ */
+function cardPlaces(agent: RemoteAgent): { place: string; isSure: boolean; isEndpoint: boolean }[] {
+  const { url } = agent;
+  const [base, { origin, search }, isCard] = [baseOf(agent), new URL(url), isCardAddress(agent)];
+  const beside = hasOwnPath(agent) ? base.replace(/\/[^/]*$/, '') : origin;
+  const places = [base, beside, origin].map((root) => `${root}/.well-known/agent-card.json`);
+  const usual = [...places, `${base}/.well-known/agent.json`];
+  const own = hasOwnPath(agent) || search !== '' ? [url] : [];
+  return [...new Set(isCard ? [url, ...usual] : [...usual, ...own])].map((place) => ({
+    place,
+    isSure: beside === origin || place !== places[1],
+    isEndpoint: !isCard && place === url,
+  }));
 }
 
 function normalise(card: object, agent: RemoteAgent): AgentCard {
@@ -227,9 +295,7 @@ function newerVersion(card: object): object {
   return isOlder ? { protocolVersion: '0.3.0' } : {};
 }
 
-/** The card at the root of a host that several agents share may be that of another one. */
+/** A card at the root of a host that several agents share, or beside the agent's path, may be that of another one. */
 function describesAgent(place: string, agent: RemoteAgent): boolean {
-  return place === agent.url || !hasOwnPath(agent) || !isAtRoot(place);
+  return !hasOwnPath(agent) || place === agent.url || place.startsWith(`${baseOf(agent)}/`);
 }
-
-const isAtRoot = (place: string) => new URL(place).pathname.startsWith('/.well-known/');

@@ -20,7 +20,10 @@ const longestRefusal = 2000;
 
 export type Fetch = typeof fetch;
 
-/** A fetch that sends our credentials, follows no redirect with them, and limits the size of the answer. */
+/**
+ * A fetch that sends our credentials, follows no redirect with them but that to the same address with or without a slash
+ * at its end, and limits the size of the answer.
+ */
 export function createAgentFetch(
   agent: RemoteAgent,
   now: () => number,
@@ -31,7 +34,14 @@ export function createAgentFetch(
     const body = typeof init.body === 'string' ? init.body : '';
     for (const [name, value] of Object.entries(identityHeaders(agent, body, now(), principal)))
       headers.set(name, value);
-    const response = await send(agent, input, { ...init, headers, redirect: 'manual' });
+    const request = { ...init, headers, redirect: 'manual' as const };
+    let response = await send(agent, input, request);
+    let moved = movedTo(response, input);
+    if (moved !== undefined && isSlashAlone(moved, input)) {
+      await response.body?.cancel();
+      response = await send(agent, moved, request);
+      moved = movedTo(response, moved);
+    }
     if (response.status === 401 || response.status === 403) {
       const cause = agent.peer === undefined ? undefined : new Error(await startOf(response));
       if (cause === undefined) await response.body?.cancel();
@@ -41,11 +51,28 @@ export function createAgentFetch(
     }
     if (response.status >= 300 && response.status < 400 && response.status !== 304) {
       await response.body?.cancel();
-      throw new RemoteAgentError('agent_error', agent, 'its address has moved');
+      const to = moved === undefined ? '' : ` to ${moved.origin}${moved.pathname}`;
+      throw new RemoteAgentError('agent_error', agent, `its address has moved${to}`);
     }
     return asStream(limited(response, agent), headers);
   };
 }
+
+/** Where a redirect leads. */
+function movedTo({ status, headers }: Response, input: RequestInfo | URL): URL | undefined {
+  const [location, from] = [headers.get('location'), addressIn(input)];
+  if (status < 300 || status >= 400 || location === null || !URL.canParse(location, from)) return undefined;
+  return new URL(location, from);
+}
+
+/** Many frameworks lead from the path of a mount to the one with a slash, and some back. */
+function isSlashAlone(to: URL, input: RequestInfo | URL): boolean {
+  const from = new URL(addressIn(input));
+  const isSame = to.origin === from.origin && to.search === from.search && to.pathname !== from.pathname;
+  return isSame && withoutSlash(to.pathname) === withoutSlash(from.pathname);
+}
+
+const addressIn = (input: RequestInfo | URL) => String(input instanceof Request ? input.url : input);
 
 /**
  * Asks at `standIn` where nothing takes a connection at the interface that the card names: nothing was sent there.
@@ -57,13 +84,60 @@ export function withStandIn(send: Fetch, named: string, standIn: string): Fetch 
     try {
       return await send(input, init);
     } catch (error) {
-      const url = String(input instanceof Request ? input.url : input);
+      const url = addressIn(input);
       if (!isUnconnected(error) || !url.startsWith(base)) throw error;
       const rest = url === named ? '' : url.slice(base.length);
       return await send(rest === '' ? standIn : withoutSlash(standIn) + rest, init);
     }
   };
 }
+
+/**
+ * Asks at these places in order until somebody is there, who is asked first from then on. For JSON-RPC alone: with REST a
+ * status may be an answer. Where nobody is, the reason may be that the host which the card names (`unbelieved`) is not asked.
+ */
+export function withPlaces(
+  send: Fetch,
+  places: string[],
+  { agent, unbelieved }: { agent: RemoteAgent; unbelieved: string | undefined },
+): Fetch {
+  return async (input, init) => {
+    let refused: Response | undefined;
+    for (const place of [...places]) {
+      const response = await send(place, init);
+      const text = nobodyThere.has(response.status) ? await response.text() : undefined;
+      if (text === undefined || text.includes('"jsonrpc"')) {
+        places.splice(places.indexOf(place), 1);
+        places.unshift(place);
+        return text === undefined ? response : new Response(text, response);
+      }
+      refused ??= new Response(text, response);
+    }
+    if (refused !== undefined && unbelieved !== undefined)
+      throw new RemoteAgentError('agent_elsewhere', agent, unbelieved);
+    return refused ?? (await send(input, init));
+  };
+}
+
+/** For REST: where there is no route for a stream, whatever the card says, the agent knows none. */
+export function refusingStreams(send: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await send(input, init);
+    if (!asksForStream(new Headers(init?.headers)) || !noRoute.has(response.status)) return response;
+    await response.body?.cancel();
+    throw new NoStreamsError(`HTTP status ${response.status}`);
+  };
+}
+
+export class NoStreamsError extends Error {}
+
+/** Not found, method not allowed, not implemented. */
+const noRoute = new Set([404, 405, 501]);
+
+const asksForStream = (headers: Headers) => headers.get('accept')?.includes('text/event-stream') ?? false;
+
+/** Not found, method not allowed. */
+const nobodyThere = new Set([404, 405]);
 
 const withoutSlash = (url: string) => url.replace(/\/+$/, '');
 
@@ -96,8 +170,9 @@ async function startOf(response: Response): Promise<string> {
 
 /** An agent that answers a request for a stream with one document has done the work: the document is the only event. */
 function asStream(response: Response, asked: Headers): Response {
-  const isDocument = /^application\/(a2a\+)?json/.test(response.headers.get('content-type') ?? '');
-  if (!response.ok || !isDocument || !asked.get('accept')?.includes('text/event-stream')) return response;
+  // Some servers do not say what they send.
+  const isDocument = /^$|[/+]json/.test(response.headers.get('content-type') ?? '');
+  if (!response.ok || !isDocument || !asksForStream(asked)) return response;
   const lines = new TransformStream<string, string>({
     start: (controller) => controller.enqueue('data: '),
     transform: (text, controller) => controller.enqueue(text.replace(/[\r\n]+/g, ' ')),

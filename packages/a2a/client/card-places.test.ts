@@ -49,6 +49,14 @@ it.each([
   expect(await place(own, named, secret)).toBe(placed);
 });
 
+it('follows a card to another port of its host, without TLS only where no credentials go with it', async () => {
+  const [own, named] = ['http://inside.example:8000/', 'http://inside.example:9000/rpc'];
+  expect(await place(own, named)).toBe(named);
+  expect(await place(`${own}agents/card.json`, named)).toBe(named);
+  expect(await place(own, named, secret)).toBe('http://inside.example:8000/rpc');
+  expect(await place('https://inside.example/', named)).toBe('https://inside.example/rpc');
+});
+
 it('follows no card with the token between services, and any card to a host that the operator named', async () => {
   const peer = { peer: { token: 't', name: 'agent', to: 'research' } };
   const at = (more: Partial<RemoteAgent>) =>

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { type AgentCard, AgentCard as CardCodec } from '@a2a-js/sdk';
 import { isLoopbackHost, refusedKind } from '@trunkline/http';
 import { untilAborted } from '@trunkline/std';
-import { hasCredentials, type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
+import { hasCredentials, isOwnService, type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
 
 /** A name that takes longer to look up is taken for one that cannot be reached. */
 const lookupMs = 2000;
@@ -21,7 +21,24 @@ interface Reading {
   resolve?: Resolve;
 }
 
-type Interface = AgentCard['supportedInterfaces'][number];
+/**
+ * `places`: addresses at the configured host where JSON-RPC may be spoken, the likeliest first; the one that answered is
+ * moved to the front. `unbelieved`: the host that the card names, which is not asked.
+ */
+export type Interface = AgentCard['supportedInterfaces'][number] & { places?: string[]; unbelieved?: string };
+
+/** Its address as the operator gave it. `isCard`: a card was read there, so it is no endpoint. */
+export type Address = Pick<RemoteAgent, 'url'> & { isCard?: boolean };
+
+/** `refusal`: why nobody knows whether the agent has a card; this one is assumed, or that of its host. */
+export type PlacedCard = Omit<AgentCard, 'supportedInterfaces'> & {
+  supportedInterfaces: Interface[];
+  isCard?: boolean;
+  refusal?: RemoteAgentError;
+};
+
+/** Of a path that a card names: at most so many of its ends are tried at the configured host. */
+const mostPlaces = 5;
 
 /**
  * The interfaces where the agent's card says, as long as we may believe it (see `placeOf`). A host that is unspecified or
@@ -30,9 +47,9 @@ type Interface = AgentCard['supportedInterfaces'][number];
  */
 export async function placeInterfaces(
   card: AgentCard,
-  agent: RemoteAgent,
+  agent: RemoteAgent & Address,
   { isItsCard, signal, resolve = addressesOf }: Reading,
-): Promise<AgentCard> {
+): Promise<PlacedCard> {
   const own = new URL(agent.url);
   const beside = isItsCard ? [] : interfacesBeside(own, card);
   if (beside.length > 0) return { ...card, supportedInterfaces: beside };
@@ -44,7 +61,7 @@ export async function placeInterfaces(
     const place = url === null ? 'elsewhere' : await placeOf(url, entry, agent, reach);
     if (url !== null && place === 'there') supportedInterfaces.push({ ...entry, url: url.href });
     else if (url !== null && place === 'own-host' && !hasOwnPath(agent))
-      supportedInterfaces.push(...onOwnHost(url, own, entry));
+      supportedInterfaces.push(...onOwnHost(url, own, entry).map((one) => withPlaces(one, url, agent)));
     else {
       if (url !== null) elsewhere.add(url.host);
       supportedInterfaces.push(...atConfigured(url, agent, entry));
@@ -64,17 +81,29 @@ function interfacesBeside(own: URL, card: AgentCard): Interface[] {
     const url = addressOf(entry, own);
     return url !== null && !isGrpc(entry) && isSameService(url, own, entry) ? onOwnHost(url, own, entry) : [];
   });
-  return onHost.some(({ url }) => endpointOf(url) === endpointOf(own.href)) ? onHost : [];
+  return onHost.some(({ url }) => isSameEndpoint(url, own.href)) ? onHost : [];
 }
 
-/** Without the slash at the end of its path. */
-const endpointOf = (url: string) => url.replace(/\/+(?=\?|$)/, '');
+/** Whether the configured address is an interface of the card, which is that of the agent then, wherever it was found. */
+export function namesEndpoint(card: AgentCard, { url }: RemoteAgent): boolean {
+  return interfacesBeside(new URL(url), card).length > 0;
+}
+
+/** Whatever name of this machine they have, and with or without a slash at the end of the path. */
+export function isSameEndpoint(one: string, other: string): boolean {
+  const [first = '', second] = [one, other].map((address) => {
+    const { protocol, hostname, port, pathname, search } = new URL(address);
+    const host = isLoopbackHost(hostname) ? 'localhost' : hostname;
+    return `${protocol}//${host}:${port}${pathname.replace(/\/+$/, '')}${search}`;
+  });
+  return first === second;
+}
 
 /**
  * `there`: the card is believed. TLS says who wrote a card that was read over HTTPS, and whoever wrote it gets our
- * credentials anyway; so it may name any public host, but none of our own network. On this machine it may name another
- * port, unless credentials go with the request: the agent may stand behind a tunnel or in a container and mean a port in
- * there, and at that port here anybody may listen.
+ * credentials anyway; so it may name any public host, but none of our own network. Any card may name another port of its
+ * host, unless credentials go with the request without TLS: the agent may stand behind a tunnel or in a container and mean
+ * a port in there, and at that port here anybody may listen.
  */
 async function placeOf(
   url: URL,
@@ -84,15 +113,13 @@ async function placeOf(
 ): Promise<'there' | 'own-host' | 'elsewhere'> {
   const own = new URL(agent.url);
   if (isSameService(url, own, entry) || isAllowed(url, agent)) return 'there';
-  // The path of a public address means nothing at the address that we have of our own service.
-  if (agent.peer !== undefined) return 'elsewhere';
+  // The host of a public address says nothing of the address that we have of our own service.
+  if (isOwnService(agent)) return 'elsewhere';
   if (isUnspecified(url)) return 'own-host';
-  if (isLoopbackHost(url.hostname)) {
-    const isFree = isLoopbackHost(own.hostname) && !hasCredentials(agent);
-    return isFree && isProtected(url, own) ? 'there' : 'own-host';
-  }
+  const isFree = !hasCredentials(agent) && isProtected(url, own);
+  if (isLoopbackHost(url.hostname)) return isFree && isLoopbackHost(own.hostname) ? 'there' : 'own-host';
   const isBelieved = own.protocol === 'https:' && url.protocol === 'https:';
-  if (isBelieved && url.hostname === own.hostname) return 'there';
+  if (url.hostname === own.hostname && (isBelieved || isFree)) return 'there';
   const found = await reach(url.hostname);
   if (found === 'none') return 'own-host';
   if (!isBelieved) return 'elsewhere';
@@ -181,24 +208,54 @@ function onOwnHost(url: URL, own: URL, entry: Interface): Interface[] {
 }
 
 /** JSON-RPC alone: where the operator named its endpoint, or by the card's path where they named but the service. */
-function atConfigured(url: URL | null, agent: RemoteAgent, entry: Interface): Interface[] {
-  if (entry.protocolBinding !== 'JSONRPC' || isCardAddress(agent.url)) return [];
+function atConfigured(url: URL | null, agent: RemoteAgent & Address, entry: Interface): Interface[] {
+  const isCard = isCardAddress(agent);
+  if (entry.protocolBinding !== 'JSONRPC' || (isCard && !isOwnService(agent))) return [];
   const own = new URL(agent.url);
-  if (url === null || own.pathname !== '/') return [{ ...entry, url: agent.url }];
-  return onOwnHost(url, own, entry);
+  if (url === null) return isCard ? [] : [{ ...entry, url: agent.url }];
+  const placed = isCard || own.pathname === '/' ? onOwnHost(url, own, entry) : [{ ...entry, url: agent.url }];
+  const unbelieved = isOwnService(agent) ? {} : { unbelieved: url.host };
+  return placed.map((one) => ({ ...withPlaces(one, url, agent), ...unbelieved }));
 }
 
-export function isCardAddress(url: string): boolean {
-  return new URL(url).pathname.endsWith('.json');
+/**
+ * A proxy may have put a path before that of the service, or taken one away: where nobody is at the place of the entry,
+ * the ends of the path that the card names are asked below the configured address. Our own services are at the
+ * shortest, as they know no path but their own.
+ */
+function withPlaces(entry: Interface, named: URL, agent: RemoteAgent & Address): Interface {
+  if (entry.protocolBinding !== 'JSONRPC') return entry;
+  const base = baseOf(agent);
+  const steps = named.pathname.split('/').slice(1);
+  const ends = steps.map((_, start) => `${base}/${steps.slice(start).join('/')}${named.search}`);
+  const configured = isCardAddress(agent) || new URL(agent.url).pathname === '/' ? [] : [agent.url];
+  const likely = isOwnService(agent)
+    ? [...configured, ...ends.reverse()]
+    : [entry.url, ...configured, ...ends];
+  const places = [...new Set(likely)].slice(0, mostPlaces);
+  return { ...entry, url: places[0] ?? entry.url, places };
+}
+
+/** The address of a service without a slash at its end: of an endpoint `/a2a`, or of a card, what stands before it. */
+export function baseOf(address: Address): string {
+  const { origin, pathname } = new URL(address.url);
+  const path = pathname.replace(/\/+$/, '');
+  // REST of 0.3 has its card at `/v1/card`.
+  const end = isCardAddress(address) ? /\/(v1\/card|(\.well-known\/)?[^/]*)$/ : /\/a2a$/;
+  return origin + path.replace(end, '');
+}
+
+export function isCardAddress({ url, isCard = false }: Address): boolean {
+  return isCard || new URL(url).pathname.endsWith('.json');
 }
 
 /** Whether the operator named more than a service or its usual endpoint. */
-export function hasOwnPath({ url }: RemoteAgent): boolean {
-  return !isCardAddress(url) && !/^\/(a2a\/?)?$/.test(new URL(url).pathname);
+export function hasOwnPath(address: Address): boolean {
+  return !isCardAddress(address) && !/^\/(a2a\/?)?$/.test(new URL(address.url).pathname);
 }
 
 /** Where to ask when nothing takes a connection at the interface that a card names; undefined where it is the configured host. */
-export function standInFor(agent: RemoteAgent, { url }: Interface): string | undefined {
+export function standInFor(agent: RemoteAgent & Address, { url }: Interface): string | undefined {
   const [own, named] = [new URL(agent.url), new URL(url)];
   // A signature is about the address that stands in the card.
   if (named.origin === own.origin || agent.trust !== undefined) return undefined;
@@ -214,12 +271,14 @@ export function signedInterfaces(
   card: AgentCard,
   agent: RemoteAgent,
   { isItsCard, isPinned }: { isItsCard: boolean; isPinned: boolean },
-): AgentCard {
+): PlacedCard {
   const own = new URL(agent.url);
+  if (!isItsCard && !namesEndpoint(card, agent))
+    throw new RemoteAgentError('agent_unverified', agent, `the card of its host does not name ${agent.url}`);
   const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
     const isWritten = isGrpc(entry) || URL.canParse(entry.url);
     const url = isWritten ? addressOf(entry, own) : null;
-    if (url === null || !isItsCard) return [];
+    if (url === null) return [];
     const isOurs = isSameService(url, own, entry) || isAllowed(url, agent);
     return isOurs || (isPinned && url.protocol === 'https:') ? [{ ...entry, url: url.href }] : [];
   });
@@ -229,7 +288,7 @@ export function signedInterfaces(
 }
 
 /** An agent that has no card at all is taken to speak 0.3. */
-export function assumedCard({ name, url }: RemoteAgent): AgentCard {
+export function assumedCard({ name, url }: RemoteAgent): PlacedCard {
   return CardCodec.fromJSON({
     name,
     supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }],

@@ -136,7 +136,7 @@ describe('credentials', () => {
     const { agent } = await start({ answer }, { credentials: { bearer: 'token' } });
     expect(await failure(client.send(agent, { text: 'x' }))).toMatchObject({
       code: 'agent_error',
-      message: 'The agent Scout answered with an error: its address has moved',
+      message: `The agent Scout answered with an error: its address has moved to ${other.url}`,
     });
     expect(other.requests).toHaveLength(0);
   });

@@ -4,8 +4,9 @@ import { anonymous } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { BoundedMap, Deadline, errorMessage } from '@trunkline/std';
 import { AgentCards } from './agent-cards.ts';
-import { createAgentFetch, identityHeaders, signMessage } from './agent-fetch.ts';
-import { NotSpokenError, sendPlain, UnknownMethodError } from './plain-wire.ts';
+import { createAgentFetch, identityHeaders, NoStreamsError, signMessage } from './agent-fetch.ts';
+import { type Interface, isCardAddress, isSameEndpoint } from './card-places.ts';
+import { NotSpokenError, OtherContentError, sendPlain } from './plain-wire.ts';
 import {
   type A2aClient,
   type CallOptions,
@@ -38,8 +39,9 @@ const defaultTimeoutMs = 60_000;
 /** For telling an agent to stop after its caller has left. */
 const cancelTimeoutMs = 5_000;
 
-/** Of addresses. */
+/** Of addresses that are no endpoints, and for how long: a service that is being deployed is back by then. */
 const mostRemembered = 1000;
+const rememberedMs = 10 * 60 * 1000;
 
 /** Of gRPC. */
 const DEADLINE_EXCEEDED = 4;
@@ -63,54 +65,85 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     send: fetchFor(agent, options),
     headers: () => identityHeaders(agent, '', clock.now(), options.principal ?? anonymous),
   });
-  const call = async <T>(
+  const callWithin = async <T>(
+    deadline: Deadline,
     agent: RemoteAgent,
     options: CallOptions,
     work: (client: Client, deadline: Deadline) => Promise<T>,
-  ) =>
-    within(agent, deadlineOf(options), async (deadline) => {
-      const { client, close } = await connect(agent, await cardOf(agent, deadline), wayTo(agent, options));
-      return await work(client, deadline).finally(close);
-    });
+  ) => {
+    const { client, close } = await connect(agent, await cardOf(agent, deadline), wayTo(agent, options));
+    return await work(client, deadline).finally(close);
+  };
+  const call = <T>(
+    agent: RemoteAgent,
+    options: CallOptions,
+    work: (client: Client, deadline: Deadline) => Promise<T>,
+  ) => within(agent, deadlineOf(options), (deadline) => callWithin(deadline, agent, options, work));
   /** Anew for each attempt, as each signature counts once. */
   const signed = (agent: RemoteAgent, message: OutgoingMessage, { principal = anonymous }: CallOptions) =>
     signMessage(agent, message, principal, clock.now());
-  const sendByCard = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions) =>
-    call(agent, options, async (client, { signal }) =>
+  const sendByCard = (
+    deadline: Deadline,
+    agent: RemoteAgent,
+    message: OutgoingMessage,
+    options: CallOptions,
+  ) =>
+    callWithin(deadline, agent, options, async (client, { signal }) =>
       fromResult(await client.sendMessage(toRequest(signed(agent, message, options)), { signal })),
     );
-  /** Addresses of agents without a card of which another than the endpoint was given: there it is looked for after all. */
-  const notEndpoints = new BoundedMap<string, true>(mostRemembered);
-  /** Whether its card names more than JSON-RPC of 0.3 at the address that was given. */
-  const speaksOther = async (agent: RemoteAgent, options: CallOptions) => {
+  /** Addresses of agents without a card of which another than the endpoint was given, and until when that is believed. */
+  const notEndpoints = new BoundedMap<string, number>(mostRemembered);
+  /** Whether its card names more than JSON-RPC of 0.3 at the address that was given, where a refusal came from. */
+  const speaksOther = async (agent: RemoteAgent, deadline: Deadline, refusal: NotSpokenError) => {
     try {
-      const { supportedInterfaces } = await within(agent, deadlineOf(options), (deadline) =>
-        cardOf(agent, deadline),
-      );
-      return supportedInterfaces.some(
-        ({ url, protocolBinding, protocolVersion }) =>
-          url !== agent.url || protocolBinding !== 'JSONRPC' || !protocolVersion.startsWith('0.'),
-      );
+      const { supportedInterfaces } = await cardOf(agent, deadline, true);
+      const others = supportedInterfaces.filter(({ url }) => !isSameEndpoint(url, agent.url));
+      // Whoever gave an answer, of whatever kind, may have done the work.
+      if (refusal instanceof OtherContentError) return others.length === supportedInterfaces.length;
+      const isOther = ({ protocolBinding, protocolVersion }: Interface) =>
+        protocolBinding !== 'JSONRPC' || !protocolVersion.startsWith('0.');
+      return others.length > 0 || supportedInterfaces.some(isOther);
     } catch (error) {
-      if (error instanceof RemoteAgentError) return false;
+      deadline.signal.throwIfAborted();
+      // What the card says of the agent's place is for the operator to settle.
+      if (error instanceof RemoteAgentError && error.code !== 'agent_elsewhere') return false;
       throw error;
     }
   };
-  const send = async (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) => {
-    if (!needsNoCard(agent)) return await sendByCard(agent, message, options);
+  /** One request of 0.3 at the address; where nobody speaks it there, as where a card is, the agent is looked for after all. */
+  const sendOnce = async (
+    deadline: Deadline,
+    agent: RemoteAgent,
+    message: OutgoingMessage,
+    options: CallOptions,
+  ) => {
     const discovered: RemoteAgent = { ...agent, protocol: 'discover' };
-    try {
-      if (!notEndpoints.has(agent.url))
-        return await within(agent, deadlineOf(options), ({ signal }) =>
-          sendPlain(agent, signed(agent, message, options), fetchFor(agent, options), signal),
+    const isKnown = (notEndpoints.get(agent.url) ?? 0) > clock.now();
+    if (!isKnown && isCardAddress(agent)) await cardOf(discovered, deadline, true);
+    else if (!isKnown) {
+      try {
+        return await sendPlain(
+          agent,
+          signed(agent, message, options),
+          fetchFor(agent, options),
+          deadline.signal,
         );
-    } catch (error) {
-      if (!(error instanceof NotSpokenError)) throw error;
-      if (error instanceof UnknownMethodError && !(await speaksOther(discovered, options))) throw error;
-      notEndpoints.set(agent.url, true);
+      } catch (error) {
+        if (!(error instanceof NotSpokenError)) throw error;
+        if (!(await speaksOther(discovered, deadline, error))) throw error;
+      }
     }
-    return await sendByCard(discovered, message, options);
+    const reply = await sendByCard(deadline, discovered, message, options).catch((error: unknown) => {
+      notEndpoints.delete(agent.url);
+      throw error;
+    });
+    notEndpoints.set(agent.url, clock.now() + rememberedMs);
+    return reply;
   };
+  const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
+    within(agent, deadlineOf(options), (deadline) =>
+      (needsNoCard(agent) ? sendOnce : sendByCard)(deadline, agent, message, options),
+    );
   const get = (agent: RemoteAgent, taskId: string, options: CallOptions = {}) =>
     call(agent, options, async (client, { signal }) =>
       fromTask(await client.getTask({ tenant: '', id: taskId }, { signal })),
@@ -200,9 +233,11 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
         client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id }, { signal }),
       ),
     card: (agent, options = {}) =>
-      within(agent, deadlineOf(options), async (deadline) =>
-        describeCard(agent, await cardOf(agent, deadline, true)),
-      ),
+      within(agent, deadlineOf(options), async (deadline) => {
+        const card = await cardOf(agent, deadline, true);
+        if (card.refusal !== undefined) throw card.refusal;
+        return describeCard(agent, card);
+      }),
     extendedCard: (agent, options = {}) =>
       call(agent, options, async (client, { signal }) =>
         describeCard({}, await client.getAgentCard({ signal })),
@@ -227,7 +262,8 @@ function requireEnded(agent: RemoteAgent, reply: RemoteReply): RemoteReply {
 /** The agent knows no streams, whatever its card says: by the code, as words may be those of a tool that it used. */
 function refusesStreams(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error.name === 'UnsupportedOperationError' || grpcStatus(error) === UNIMPLEMENTED) return true;
+  if (error instanceof NoStreamsError || error.name === 'UnsupportedOperationError') return true;
+  if (grpcStatus(error) === UNIMPLEMENTED) return true;
   const code = 'envelopeCode' in error ? error.envelopeCode : undefined;
   return code === METHOD_NOT_FOUND || code === UNSUPPORTED_OPERATION || refusesStreams(error.cause);
 }

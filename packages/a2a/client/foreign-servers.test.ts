@@ -1,91 +1,12 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { agentsOfThisFile } from '../fixtures/agents.ts';
+import { foreignAgentsOfThisFile, hello, hello10, interfaces, task } from '../fixtures/foreign-agents.ts';
 import { createA2aClient } from './client.ts';
 import type { RemoteEvent } from './remote-agent.ts';
 
-interface Foreign {
-  /** What its card says beside its name; `{port}` stands for its port. */
-  card?: object;
-  cardPath?: string;
-  rpcPath?: string;
-  /** The answer to a call: an object is JSON, lines are the events of a stream. */
-  answer(method: string): object | string[];
-}
-
-const servers: Server[] = [];
 const client = createA2aClient();
+const start = foreignAgentsOfThisFile();
 const startAgent = agentsOfThisFile();
-
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
-
-/** An agent as others build them: its own paths, its own idea of its address. */
-async function start({
-  card = {},
-  cardPath = '/.well-known/agent-card.json',
-  rpcPath = '/',
-  answer,
-}: Foreign) {
-  const calls: string[] = [];
-  const respond = async (request: IncomingMessage, response: ServerResponse) => {
-    const { port } = server.address() as AddressInfo;
-    if (request.method === 'GET') {
-      if (request.url !== cardPath) return void response.writeHead(404).end();
-      const text = JSON.stringify({
-        name: 'Foreign',
-        protocolVersion: '0.3.0',
-        preferredTransport: 'JSONRPC',
-        ...card,
-      });
-      response.writeHead(200, { 'content-type': 'application/json' });
-      return void response.end(text.replaceAll('{port}', String(port)));
-    }
-    const { method, id } = (await json(request)) as { method: string; id: string };
-    calls.push(`${request.url} ${method}`);
-    if (request.url !== rpcPath) return void response.writeHead(404).end();
-    const answered = answer(method);
-    const isStream = Array.isArray(answered);
-    response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-    if (!isStream) return void response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answered }, null, 2));
-    for (const event of answered)
-      response.write(`data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${event}}\n\n`);
-    response.end();
-  };
-  const server = createServer((request, response) => void respond(request, response));
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const at = (path: string) => ({ name: 'Foreign', url: `http://127.0.0.1:${port}${path}` });
-  return { at, calls };
-}
-
-const task = (state: string, ...texts: string[]) => ({
-  kind: 'task',
-  id: 't1',
-  contextId: 'c1',
-  status: { state },
-  artifacts: [{ artifactId: 'a', parts: texts.map((text) => ({ kind: 'text', text })) }],
-});
-const hello = () => ({ result: task('completed', 'hello') });
-const hello10 = () => ({
-  task: {
-    id: 't1',
-    contextId: 'c1',
-    status: { state: 'TASK_STATE_COMPLETED' },
-    artifacts: [{ artifactId: 'a', parts: [{ text: 'hello' }] }],
-  },
-});
-const interfaces = (...entries: [url: string, binding: string, version: string][]) => ({
-  supportedInterfaces: entries.map(([url, protocolBinding, protocolVersion]) => ({
-    url,
-    protocolBinding,
-    protocolVersion,
-  })),
-});
 
 async function collect(events: AsyncIterable<RemoteEvent>): Promise<RemoteEvent[]> {
   const collected: RemoteEvent[] = [];
@@ -107,44 +28,6 @@ describe('an agent that somebody else built', () => {
     for (const place of ['', '/', '/jsonrpc/v1', '/.well-known/agent-card.json'])
       expect(await client.ask(at(place), { text: 'x' })).toBe('hello');
     expect(new Set(calls)).toEqual(new Set(['/jsonrpc/v1 message/send']));
-  });
-
-  it('of which the contract wants one request gets that at its endpoint, and is looked for from another address', async () => {
-    const { at, calls } = await start({ card: { url: '/rpc' }, rpcPath: '/rpc', answer: hello });
-    const ask = (path: string) => client.ask({ ...at(path), protocol: '0.3' }, { text: 'x' });
-    expect(await ask('/rpc')).toBe('hello');
-    expect(calls.splice(0)).toEqual(['/rpc message/send']);
-    for (const path of ['', '/.well-known/agent-card.json']) expect(await ask(path)).toBe('hello');
-    expect(calls.splice(0).filter((call) => call.startsWith('/rpc '))).toHaveLength(2);
-    // Known by now to be no endpoint.
-    expect(await ask('')).toBe('hello');
-    expect(calls).toEqual(['/rpc message/send']);
-  });
-
-  it('that speaks 1.0 alone is looked up by its card where the contract wants one request of 0.3', async () => {
-    const status = { state: 'TASK_STATE_COMPLETED' };
-    const artifacts = [{ artifactId: 'a', parts: [{ text: 'hello' }] }];
-    const result = { task: { id: 't1', contextId: 'c1', status, artifacts } };
-    const unknown = { error: { code: -32601, message: 'Method not found' } };
-    const url = 'http://127.0.0.1:{port}/rpc';
-    const card = {
-      protocolVersion: undefined,
-      preferredTransport: undefined,
-      supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-    };
-    const rpc = {
-      card,
-      rpcPath: '/rpc',
-      answer: (name: string) => (name === 'SendMessage' ? { result } : unknown),
-    };
-    const { at, calls } = await start(rpc);
-    const agent = { ...at('/rpc'), protocol: '0.3' as const };
-    for (let count = 0; count < 2; count += 1) expect(await client.ask(agent, { text: 'x' })).toBe('hello');
-    expect(calls).toEqual(['/rpc message/send', '/rpc SendMessage', '/rpc SendMessage']);
-    const hidden = await start({ ...rpc, cardPath: '/none' });
-    const asked = client.ask({ ...hidden.at('/rpc'), protocol: '0.3' }, { text: 'x' });
-    await expect(asked).rejects.toThrow('Method not found');
-    expect(hidden.calls).toEqual(['/rpc message/send']);
   });
 
   it('is reached by the address of a card in a place of its own', async () => {
@@ -237,7 +120,7 @@ describe('an agent that somebody else built', () => {
       card: interfaces(
         ['/old', 'JSONRPC', '0.3'],
         ['/next', 'JSONRPC', '7.0'],
-        ['/rest', 'HTTP+JSON', '1.0.0'],
+        ['/rest', 'HTTP+JSON', '1.0.1'],
         ['/new', 'JSONRPC', '1.0'],
       ),
       rpcPath: '/rest/message:send',
@@ -274,6 +157,7 @@ describe('an agent that somebody else built', () => {
 
 describe('a stream', () => {
   const streaming = { url: '/', capabilities: { streaming: true } };
+  const message = (part: object) => ({ kind: 'message', messageId: 'm1', role: 'agent', parts: [part] });
 
   it('is not asked for where the card offers none', async () => {
     const { at, calls } = await start({ card: { url: '/', capabilities: {} }, answer: hello });
@@ -307,6 +191,72 @@ describe('a stream', () => {
     const events = await collect(client.stream(at(''), { text: 'x' }));
     expect(events.at(-1)).toMatchObject({ reply: { state: 'completed', text: 'hello' } });
     expect(calls).toEqual(['/ message/stream']);
+  });
+
+  it.each(['text/json', ''])(
+    'that is answered with one document of the type %j is read too',
+    async (type) => {
+      const { at, calls } = await start({ card: streaming, type, answer: hello });
+      const events = await collect(client.stream(at(''), { text: 'x' }));
+      expect(events.at(-1)).toMatchObject({ reply: { state: 'completed', text: 'hello' } });
+      expect(calls).toEqual(['/ message/stream']);
+    },
+  );
+
+  it.each([
+    [404, '1.0', '/rest'],
+    [405, '1.0', '/rest'],
+    [501, '1.0', '/rest'],
+    [404, '0.3', '/rest/v1'],
+  ])('for which REST has no route (%i, %s) becomes a plain request', async (status, version, base) => {
+    const { at, calls } = await start({
+      card: { ...interfaces(['/rest', 'HTTP+JSON', version]), capabilities: { streaming: true } },
+      rpcPath: `${base}/message:send`,
+      elsewhere: { status },
+      answer: hello10,
+    });
+    expect(textOf(await collect(client.stream(at(''), { text: 'x' })))).toBe('hello');
+    expect(calls).toEqual([`${base}/message:stream undefined`, `${base}/message:send undefined`]);
+  });
+
+  it.each([
+    ['input-required', 'Which town?'],
+    ['completed', 'It rains.'],
+    ['failed', 'no wind'],
+  ])('of one task that is %s and says %j about it ends as a plain request does', async (state, text) => {
+    const said = {
+      ...task(state),
+      artifacts: [],
+      status: { state, message: message({ kind: 'text', text }) },
+    };
+    const document = await start({ card: streaming, answer: () => ({ result: said }) });
+    const frame = await start({ card: streaming, answer: () => [JSON.stringify(said)] });
+    const reply = await client.send(document.at(''), { text: 'x' });
+    expect(reply).toMatchObject({ state, text, statusText: text });
+    for (const { at } of [document, frame]) {
+      const events = await collect(client.stream(at(''), { text: 'x' }));
+      expect(events.at(-1)).toEqual({ type: 'task-end', reply });
+    }
+  });
+
+  it('ends with the files of its last status alone', async () => {
+    const file = (name: string) => ({ kind: 'file', file: { name, mimeType: 'text/plain', bytes: 'aGk=' } });
+    const status = (state: string, name: string) => ({ state, message: message(file(name)) });
+    const frames = [
+      { ...task('working'), artifacts: [], status: status('working', 'draft.txt') },
+      {
+        kind: 'status-update',
+        taskId: 't1',
+        contextId: 'c1',
+        status: status('completed', 'end.txt'),
+        final: true,
+      },
+    ];
+    const { at } = await start({ card: streaming, answer: () => frames.map((one) => JSON.stringify(one)) });
+    const events = await collect(client.stream(at(''), { text: 'x' }));
+    expect(events.at(-1)).toMatchObject({
+      reply: { artifacts: [{ artifactId: 'status', parts: [{ name: 'end.txt' }] }] },
+    });
   });
 
   it('that ends before the task does is an error in words', async () => {

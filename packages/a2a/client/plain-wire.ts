@@ -9,6 +9,7 @@ import {
   RemoteAgentError,
   type RemoteReply,
   type RemoteState,
+  type ReportedTask,
   replyOfMessage,
   replyOfTask,
   type SentMessage,
@@ -77,28 +78,28 @@ async function readAnswer(response: Response, agent: RemoteAgent, signal: AbortS
   const body = parse(text);
   const error = isObject(body) && isObject(body.error) ? body.error : undefined;
   if (error !== undefined) {
-    const code = Number(error.code);
-    const NotSpoken = code === METHOD_NOT_FOUND ? UnknownMethodError : NotSpokenError;
-    const Failure = otherEndpoint.has(code) ? NotSpoken : RemoteAgentError;
+    const Failure = otherEndpoint.has(Number(error.code)) ? NotSpokenError : RemoteAgentError;
     throw new Failure('agent_error', agent, String(error.message ?? ''));
   }
   if (!response.ok) {
     const Failure = otherEndpoint.has(response.status) ? NotSpokenError : RemoteAgentError;
     throw new Failure('agent_error', agent, `HTTP status ${response.status}`);
   }
-  return isObject(body) ? body.result : undefined;
+  if (!isObject(body) || body.result === undefined) throw new OtherContentError('agent_unreadable', agent);
+  return body.result;
 }
 
 /** No 0.3 is spoken at this address. Nothing has been done there, and the agent's card may name another. */
 export class NotSpokenError extends RemoteAgentError {}
 
-/** JSON-RPC is spoken there, perhaps that of A2A 1.0. */
-export class UnknownMethodError extends NotSpokenError {}
+/** A page or a card, perhaps, that takes anything; or somebody who did the work and answered in no form that we know. */
+export class OtherContentError extends NotSpokenError {}
 
-const METHOD_NOT_FOUND = -32601;
-
-/** Not found, method not allowed (of a card, for instance), version not supported. */
-const otherEndpoint = new Set([404, 405, -32009, METHOD_NOT_FOUND]);
+/**
+ * Of HTTP: bad request, not found, method not allowed (of a card, for instance), unsupported media type, unprocessable, not
+ * implemented. Of A2A: version not supported, and method not found, as those say who know 1.0 alone.
+ */
+const otherEndpoint = new Set([400, 404, 405, 415, 422, 501, -32009, -32601]);
 
 function parse(text: string): unknown {
   try {
@@ -114,7 +115,7 @@ function readResult(result: JsonObject, agent: RemoteAgent): RemoteReply {
   try {
     if (result.kind === 'message') return readReply(result);
     if (isObject(result.message)) return readReply(result.message);
-    return readTask(isObject(result.task) ? result.task : result);
+    return replyOfTask(readTask(isObject(result.task) ? result.task : result));
   } catch (cause) {
     throw new RemoteAgentError('agent_unreadable', agent, '', { cause });
   }
@@ -126,16 +127,16 @@ export function readReply(message: JsonObject): RemoteReply {
 }
 
 /** A task in the JSON of either version. */
-export function readTask(task: JsonObject): RemoteReply {
+export function readTask(task: JsonObject): ReportedTask {
   const { state, message } = readStatus(task.status);
   const artifacts = Array.isArray(task.artifacts) ? task.artifacts.filter(isObject) : [];
-  return replyOfTask({
+  return {
     id: optionalText(task.id) ?? '',
     contextId: optionalText(task.contextId) ?? '',
     state,
     artifacts: artifacts.map(readArtifact),
     statusMessage: message,
-  });
+  };
 }
 
 export function readStatus(given: unknown): { state: RemoteState; message: Message | undefined } {

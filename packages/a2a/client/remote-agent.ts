@@ -22,7 +22,7 @@ const words = {
   agent_unverified: (name: string, reason: string) =>
     `The agent ${name} is not asked: ${reason}. Check cardKeys or cardJwks of its entry.`,
   agent_elsewhere: (name: string, hosts: string) =>
-    `The agent ${name} is not asked: its card places it at another host than its address (${hosts}). If that is right, add the host to cardHosts of its entry, or pin the key of its card with cardKeys.`,
+    `The agent ${name} is not asked: its card places it at another host or port than its address (${hosts}). If that is right, add the host to cardHosts of its entry, or pin the key of its card with cardKeys.`,
   agent_unreadable: (name: string) => `The agent ${name} answered in a way that could not be understood.`,
 } as const;
 
@@ -40,6 +40,11 @@ export interface RemoteAgent {
    * @internal
    */
   peer?: { token: string; name: string; to: string };
+  /**
+   * One of our own services without that token: it is asked at the configured host, whatever public address its card has.
+   * @internal
+   */
+  ownService?: true;
   /** Whose signature its card must have: these keys, or those at an address. Left out, any card is believed. */
   trust?: { keys?: readonly JsonWebKey[]; jwks?: string };
   /** Other hosts (`name` or `name:port`) where its card may place it: what we send, credentials included, goes there too. */
@@ -61,8 +66,13 @@ export function needsNoCard({ protocol, trust }: RemoteAgent): boolean {
 /** Whether more than the message goes out; headers of an agent's own may hold a key too. */
 export function hasCredentials(agent: RemoteAgent): boolean {
   // Not in the parameter: the declarations of the library leave `peer` out.
-  const { credentials, peer, headers = {} } = agent;
-  return credentials !== undefined || peer !== undefined || Object.keys(headers).length > 0;
+  const { credentials = {}, peer, headers = {} } = agent;
+  const isKnown = Object.values(credentials).some((value) => value !== undefined);
+  return isKnown || peer !== undefined || Object.keys(headers).length > 0;
+}
+
+export function isOwnService(agent: RemoteAgent): boolean {
+  return agent.peer !== undefined || agent.ownService === true;
 }
 
 /** Several may be set; all that are set are sent. */
@@ -106,25 +116,34 @@ export interface RemoteReply {
   state: RemoteState;
   /** The answer: the text of all artifacts, else what stands in the status. */
   text: string;
+  /** Files of the message in its status are one more, `status`. */
   artifacts: readonly Artifact[];
   /** What the agent says about its state: the question, or why it failed. */
   statusText: string;
 }
 
-export function replyOfTask(task: {
+/** A task as its agent reports it. */
+export interface ReportedTask {
   id: string;
   contextId: string;
   state: RemoteState;
   artifacts: readonly Artifact[];
   statusMessage: Message | undefined;
-}): RemoteReply {
-  const statusText = task.statusMessage === undefined ? '' : textOf(task.statusMessage.parts);
+}
+
+export function replyOfTask(task: ReportedTask): RemoteReply {
+  const { state, artifacts } = task;
+  const parts: readonly Part[] = task.statusMessage?.parts ?? [];
+  const statusText = textOf(parts);
+  // Of a task that waits, data is the form of its question.
+  const isContent = ({ type }: Part) => type === 'file' || (type === 'data' && state === 'completed');
+  const more = parts.filter(isContent);
   return {
     taskId: task.id,
     contextId: task.contextId,
-    state: task.state,
-    artifacts: task.artifacts,
-    text: textOfArtifacts(task.artifacts) ?? statusText,
+    state,
+    artifacts: more.length === 0 ? artifacts : [...artifacts, { artifactId: 'status', parts: more }],
+    text: textOfArtifacts(artifacts) ?? statusText,
     statusText,
   };
 }

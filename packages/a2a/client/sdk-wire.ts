@@ -1,5 +1,4 @@
 import {
-  type AgentCard,
   Artifact as ArtifactCodec,
   ListTasksRequest,
   type ListTasksResponse,
@@ -21,8 +20,8 @@ import {
 import { v10 } from '../dialects/dialects.ts';
 import type { JsonObject } from '../dialects/read/values.ts';
 import { type Artifact, type Message, textOf } from '../protocol/model.ts';
-import { type Fetch, withStandIn } from './agent-fetch.ts';
-import { standInFor } from './card-places.ts';
+import { type Fetch, refusingStreams, withPlaces, withStandIn } from './agent-fetch.ts';
+import { type Interface, type PlacedCard, standInFor } from './card-places.ts';
 import { isAppended, markAppends } from './kept-append.ts';
 import { readArtifact, readReply, readStatus, readTask, withOwn } from './plain-wire.ts';
 import {
@@ -33,6 +32,7 @@ import {
   type RemoteEvent,
   type RemoteReply,
   type RemoteState,
+  type ReportedTask,
   replyOfTask,
   type SentMessage,
   type TaskList,
@@ -51,14 +51,17 @@ export interface Connection {
 }
 
 /** A client of the official SDK for this agent, in the best version and transport that its card offers. */
-export async function connect(agent: RemoteAgent, card: AgentCard, way: Way): Promise<Connection> {
+export async function connect(agent: RemoteAgent, card: PlacedCard, way: Way): Promise<Connection> {
   const chosen = chooseInterface(agent, card);
   if (chosen === undefined) throw new RemoteAgentError('agent_error', agent, noWay);
-  const standIn = standInFor(agent, chosen);
-  const send = standIn === undefined ? way.send : withStandIn(way.send, chosen.url, standIn);
+  const standIn = standInFor({ ...agent, isCard: card.isCard ?? false }, chosen);
+  const reach = standIn === undefined ? way.send : withStandIn(way.send, chosen.url, standIn);
+  const { places, unbelieved } = chosen;
+  const send = places === undefined ? reach : withPlaces(reach, places, { agent, unbelieved });
   const options = { fetchImpl: send, legacyCompat: { enabled: true } };
   const isOlder = chosen.protocolVersion.startsWith('0.');
-  const rest = isOlder ? { ...options, fetchImpl: markAppends(send) } : options;
+  const overRest = refusingStreams(send);
+  const rest = { ...options, fetchImpl: isOlder ? markAppends(overRest) : overRest };
   const transports = [new JsonRpcTransportFactory(options), new RestTransportFactory(rest)];
   // The library is loaded only where the agent prefers gRPC or has nothing else.
   const isGrpc = bindingOf(chosen) === 'GRPC';
@@ -76,18 +79,16 @@ export async function connect(agent: RemoteAgent, card: AgentCard, way: Way): Pr
 
 const noWay = 'it offers no way that we know to talk to it';
 
-type Interface = AgentCard['supportedInterfaces'][number];
-
 const bindingOf = ({ protocolBinding }: Interface) => protocolBinding.toUpperCase();
 
-/** The newest version first, then what the card names first. Versions that nobody knows come last. */
+/** By major and minor number alone: the newest version first, then what the card names first. Versions that nobody knows come last. */
 const versions: readonly { pattern: RegExp; version?: string }[] = [
-  { pattern: /^v?1(\.0)*$/, version: '1.0' },
+  { pattern: /^v?1(\.0\b|$)/, version: '1.0' },
   { pattern: /^v?0\.|^$/, version: '0.3' },
   { pattern: /./ },
 ];
 
-function chooseInterface({ credentials }: RemoteAgent, card: AgentCard): Interface | undefined {
+function chooseInterface({ credentials }: RemoteAgent, card: PlacedCard): Interface | undefined {
   // A signature covers the body of an HTTP request; gRPC has no place for it.
   const bindings = ['JSONRPC', 'HTTP+JSON', ...(credentials?.hmacSecret === undefined ? ['GRPC'] : [])];
   const spoken = card.supportedInterfaces.filter((entry) => bindings.includes(bindingOf(entry)));
@@ -110,7 +111,7 @@ export async function* readStream(
         yield { type: 'task-end', reply: fromResult(payload.value) };
         return;
       case 'task':
-        task.replace(fromTask(payload.value));
+        task.replace(reportedTask(payload.value));
         yield { type: 'task-start', taskId: payload.value.id, contextId: payload.value.contextId };
         break;
       case 'statusUpdate': {
@@ -138,18 +139,17 @@ export async function* readStream(
 
 /** The task as the frames so far tell it. */
 class GrowingTask {
-  #reply: RemoteReply = { state: 'unknown', text: '', statusText: '', artifacts: [] };
-  #message: Message | undefined;
+  #task: ReportedTask = { id: '', contextId: '', state: 'unknown', artifacts: [], statusMessage: undefined };
   readonly #artifacts = new Map<string, Artifact>();
 
-  replace(reply: RemoteReply): void {
-    this.#reply = reply;
-    for (const artifact of reply.artifacts) this.#artifacts.set(artifact.artifactId, artifact);
+  /** A frame may hold the whole task, what it says about its state included. */
+  replace(task: ReportedTask): void {
+    this.#task = task;
+    for (const artifact of task.artifacts) this.#artifacts.set(artifact.artifactId, artifact);
   }
 
-  enter(state: RemoteState, message: Message | undefined): void {
-    this.#reply = { ...this.#reply, state };
-    this.#message = message;
+  enter(state: RemoteState, statusMessage: Message | undefined): void {
+    this.#task = { ...this.#task, state, statusMessage };
   }
 
   /** New text of the answer is told as it comes; everything else as an artifact. */
@@ -165,9 +165,7 @@ class GrowingTask {
   }
 
   reply(): RemoteReply {
-    const { taskId = '', contextId = '', state } = this.#reply;
-    const artifacts = [...this.#artifacts.values()];
-    return replyOfTask({ id: taskId, contextId, state, artifacts, statusMessage: this.#message });
+    return replyOfTask({ ...this.#task, artifacts: [...this.#artifacts.values()] });
   }
 }
 
@@ -222,5 +220,9 @@ export function fromResult(result: SdkTask | SdkMessage): RemoteReply {
 }
 
 export function fromTask(task: SdkTask): RemoteReply {
+  return replyOfTask(reportedTask(task));
+}
+
+function reportedTask(task: SdkTask): ReportedTask {
   return readTask(TaskCodec.toJSON(task) as JsonObject);
 }

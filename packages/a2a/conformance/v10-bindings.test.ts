@@ -129,7 +129,8 @@ describe('the bindings', () => {
 
   it('JSONRPC-FMT, HTTP_JSON-SVC-001: name their media types', async () => {
     expect((await rpcKit.send(message('complete-task'))).contentType).toContain('application/json');
-    expect((await rest.send(message('complete-task'))).contentType).toContain('application/a2a+json');
+    expect((await rest.send(message('complete-task'))).contentType).toContain('application/json');
+    expect((await rest.list()).contentType).toContain('application/a2a+json');
     expect((await rest.get('tck-nonexistent')).contentType).toContain('application/json');
   });
 

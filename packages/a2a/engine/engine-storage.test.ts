@@ -77,11 +77,13 @@ describe('memory and disk', () => {
     const seen = Promise.withResolvers<unknown>();
     if (door === 'answer') void live.settled().then(() => seen.resolve(onDisk()));
     else
-      Feed.fromNow(live, { until: 'turn' }).open({
+      Feed.fromNow(engine, live, { until: 'turn' }).open({
         task: () => undefined,
         event: ({ event }) => {
           if (event.type === 'status' && event.state === 'completed') seen.resolve(onDisk());
+          return true;
         },
+        drained: async () => undefined,
         end: () => seen.reject(new Error('ended without a word')),
       });
     agent.step({ type: 'completed', text: 'done' });

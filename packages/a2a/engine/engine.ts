@@ -6,13 +6,14 @@ import {
   agentMessage,
   isTerminal,
   type Logger,
+  type NumberedEvent,
   type Question,
   type Task,
   textPart,
 } from '../protocol/model.ts';
 import { type Executor, type TaskObserver, TaskObservers } from './executor.ts';
 import { LiveTask } from './live-task.ts';
-import { accessCheckMs, lostAccess } from './lost-access.ts';
+import { accessCheckMs, accountOf, lostAccess } from './lost-access.ts';
 import {
   type Admit,
   accept,
@@ -25,8 +26,9 @@ import {
   type StartedTurn,
   withinTask,
 } from './send-command.ts';
+import { SharedTasks } from './shared-tasks.ts';
 import { type ListQuery, listTasks, TaskMemory, type TaskPage } from './task-memory.ts';
-import { type NumberedEvent, TaskStore } from './task-store.ts';
+import { TaskStore } from './task-store.ts';
 import { TaskWriter } from './task-writer.ts';
 import { runTurn, Turn } from './turn.ts';
 import { type TaskAccess, VisibleTasks } from './visible-tasks.ts';
@@ -45,6 +47,8 @@ export interface EngineOptions {
   keptBesides?: ((owner: string) => number) | undefined;
   /** Whoever asked, with their rights of today; throws where their account is disabled or gone. */
   current?: ((principal: Principal) => Principal) | undefined;
+  /** Tells other services that share the tasks how one stands at the begin and the end of a turn; does not reject. */
+  share?: ((live: LiveTask) => Promise<void>) | undefined;
   /** More turns than this at once are refused. */
   maximumRunning: number;
   clock: Clock;
@@ -67,6 +71,8 @@ export class TaskEngine {
   readonly #memory = new TaskMemory();
   readonly #observers: TaskObservers;
   readonly #repeated: RepeatedRequests;
+  /** Those of other services that share their tasks. */
+  readonly shared: SharedTasks;
   #sweepTimer: Timer;
   #accessTimer: Timer | undefined;
   #stopped = false;
@@ -78,7 +84,10 @@ export class TaskEngine {
     this.#quota = new Quota({ limitBytes: options.quotaBytes, usedBy, now: () => options.clock.now() });
     this.#writer = new TaskWriter(this.#store, options.clock, options.logger);
     this.#observers = new TaskObservers(options.logger);
-    this.#repeated = new RepeatedRequests(this.#store, (id) => this.#known(id));
+    const known = (id: string) => this.#known(id);
+    this.#repeated = new RepeatedRequests(this.#store, known);
+    const [store, writer, memory, observers] = [this.#store, this.#writer, this.#memory, this.#observers];
+    this.shared = new SharedTasks({ store, writer, memory, observers, clock: options.clock, known });
     this.#sweepTimer = this.#planSweep();
     this.#accessTimer = options.current && this.#planAccessCheck(options.current);
   }
@@ -107,13 +116,21 @@ export class TaskEngine {
     const lost = this.#store
       .unfinished()
       .filter((task) => task.state === 'working' || this.#options.parkedTasks === 'fail');
-    for (const task of lost) {
-      const live = this.#adopt(task);
-      this.#follow(live);
-      if (this.#goOn(live)) continue;
-      const message = agentMessage(task, [textPart(restartReason)]);
-      live.enter('failed', this.#options.clock.now(), { message });
-    }
+    for (const task of lost) if (task.runner === undefined) this.#recoverOne(this.#adopt(task));
+  }
+
+  /** Goes on with a task whose runner is gone, or ends it. */
+  takeOver(id: string): void {
+    const live = this.#known(id);
+    if (live === undefined || live.state !== 'working' || live.snapshot().runner === undefined) return;
+    live.runHere();
+    this.#recoverOne(live);
+  }
+
+  #recoverOne(live: LiveTask): void {
+    if (this.#goOn(live)) return;
+    const message = agentMessage(live.snapshot(), [textPart(restartReason)]);
+    live.enter('failed', this.#options.clock.now(), { message });
   }
 
   #goOn(live: LiveTask): boolean {
@@ -188,10 +205,10 @@ export class TaskEngine {
     return listTasks(this.#store, query);
   }
 
-  /** Everything that happened to a task after an event, up to now. */
-  eventsAfter(live: LiveTask, sequence: number): NumberedEvent[] {
+  /** Everything that happened to a task after an event, up to now; or of it what is read at a time. */
+  eventsAfter(live: LiveTask, sequence: number, isWhole?: boolean): NumberedEvent[] {
     this.#writer.saveEventsNow(live);
-    return this.#store.eventsAfter(live.id, sequence);
+    return this.#store.eventsAfter(live.id, sequence, isWhole);
   }
 
   /** Frees memory of tasks long idle and removes those past their lifetime. */
@@ -245,6 +262,7 @@ export class TaskEngine {
     this.#checkQuota(command, freeAnswerBytes);
     const parked = live.snapshot();
     const release = accept(parked, command, this.#options.admit);
+    live.runHere();
     live.remember(withinTask(command.message, parked));
     live.enter('working', this.#options.clock.now());
     this.#memory.keep(live, this.#options.clock.now());
@@ -265,7 +283,10 @@ export class TaskEngine {
     onFailure: () => void,
   ): StartedTurn {
     const turn = new Turn(live, this.#options.clock);
-    const stored = this.#writer.saveTask(live).then((isStored) => {
+    const { share } = this.#options;
+    const saved = this.#writer.saveTask(live);
+    const told = share && saved.then((isStored) => (isStored ? share(live).then(() => true) : false));
+    const stored = (told ?? saved).then((isStored) => {
       const isRun = isStored && !this.#stopped && live.state === 'working';
       if (!isStored) onFailure();
       if (isRun) void this.#run(live, turn, command, question).finally(release);
@@ -311,7 +332,9 @@ export class TaskEngine {
   #settle(live: LiveTask): void {
     live.controller = undefined;
     this.#memory.keep(live, this.#options.clock.now());
-    live.saving = this.#writer.saveTask(live);
+    const { share } = this.#options;
+    const saved = this.#writer.saveTask(live);
+    live.saving = share === undefined ? saved : Promise.all([saved, share(live)]);
     this.#observers.tell((observer) => observer.turnEnded?.(live.snapshot()));
   }
 
@@ -334,15 +357,13 @@ export class TaskEngine {
   #fromDisk(id: string): LiveTask | undefined {
     if (this.#writer.holds(id)) this.#writer.flush();
     const task = this.#store.load(id);
-    if (task === undefined || this.#expired(task)) return undefined;
-    const live = this.#adopt(task);
-    this.#follow(live);
-    return live;
+    return task === undefined || this.#expired(task) ? undefined : this.#adopt(task);
   }
 
   #adopt(task: Task): LiveTask {
     const live = new LiveTask(task, { sequence: this.#store.lastSequence(task.id), stored: true });
     this.#memory.keep(live, this.#options.clock.now());
+    this.#follow(live);
     return live;
   }
 
@@ -376,10 +397,4 @@ export class TaskEngine {
     live.enter('failed', this.#options.clock.now(), { message });
     controller?.abort();
   }
-}
-
-/** An account that owns something, with the least of roles, as its own is not known. */
-function accountOf(owner = ''): Principal | undefined {
-  const [, id] = /^(?:person|operator):(user:.+)$/s.exec(owner) ?? [];
-  return id === undefined ? undefined : { kind: 'person', id, via: [], role: 'guest' };
 }

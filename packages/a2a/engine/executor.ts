@@ -74,6 +74,8 @@ export interface TaskObserver {
   taskEvent?(live: LiveTask, event: TaskEvent): void;
   /** The task waits for its caller or has ended. */
   turnEnded?(task: Task): void;
+  /** Where several services share their tasks: of all ends of the task the one that was reached here stands. */
+  endStands?(task: Task): void;
   /** Somebody has cancelled a task that had not ended. */
   taskCanceled?(task: Task, by: Principal | undefined): void;
   /** A new task could not be written; no turn of it was started. */

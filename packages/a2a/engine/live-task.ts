@@ -5,12 +5,12 @@ import {
   isTerminal,
   type Message,
   mayFollow,
+  type NumberedEvent,
   type Task,
   type TaskEvent,
   type TaskState,
   type Usage,
 } from '../protocol/model.ts';
-import type { NumberedEvent } from './task-store.ts';
 
 export type EventListener = (emitted: NumberedEvent) => void;
 
@@ -85,10 +85,10 @@ export class LiveTask {
     return this.#task;
   }
 
-  /** Enters a state, if the table allows it from here; says whether it did. */
+  /** Enters a state, if the table allows it from here; says whether it did. From then on it is a task of this service. */
   enter(state: TaskState, at: number, change: StatusChange = {}): boolean {
     if (!mayFollow(this.#task.state, state)) return false;
-    const { question: _, statusMessage: __, ...kept } = this.snapshot();
+    const { question: _, statusMessage: __, runner: ___, ...kept } = this.snapshot();
     this.#task = {
       ...kept,
       state,
@@ -119,6 +119,32 @@ export class LiveTask {
     this.#emit({ type: 'status', state: task.state, at, ...(message && { message }) });
     this.#settle({ task });
     this.#owner = owner;
+  }
+
+  /** Takes over how another service that shares the task has it: followers get what they have not had. The owner knows. */
+  follow(task: Task, events: readonly NumberedEvent[]): readonly NumberedEvent[] {
+    const before = this.state;
+    this.#growing = undefined;
+    this.#task = task;
+    const missed = events.filter(({ sequence }) => sequence > this.#sequence);
+    const isTold = missed.some(({ event }) => event.type === 'status' && event.state === task.state);
+    const { state, updatedAt: at, statusMessage: message } = task;
+    // Both have counted on from the same number: the end goes out under the next one.
+    if (state !== before && !isTold)
+      missed.push({
+        sequence: (missed.at(-1)?.sequence ?? this.#sequence) + 1,
+        event: { type: 'status', state, at, ...(message && { message }) },
+      });
+    this.#sequence = missed.at(-1)?.sequence ?? this.#sequence;
+    for (const emitted of missed) for (const listener of this.#listeners) listener(emitted);
+    if (isParked(state) || isTerminal(state)) this.#settle({ task });
+    return missed;
+  }
+
+  /** From now on the task runs here. */
+  runHere(): void {
+    const { runner: _, ...task } = this.snapshot();
+    this.#task = task;
   }
 
   /** Adds to the answer, or begins it anew. The text goes out as it came: only what is new. */

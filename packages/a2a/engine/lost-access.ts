@@ -5,6 +5,12 @@ import { errorMessage } from '@trunkline/std';
 /** How often work under way asks whether whoever wanted it still may. Other processes change accounts. */
 export const accessCheckMs = 15_000;
 
+/** An account that owns something, with the least of roles, as its own is not known. */
+export function accountOf(owner = ''): Principal | undefined {
+  const [, id] = /^(?:person|operator):(user:.+)$/s.exec(owner) ?? [];
+  return id === undefined ? undefined : { kind: 'person', id, via: [], role: 'guest' };
+}
+
 /** Why somebody may no longer have done what they asked for, if so. */
 export function lostAccess(
   asker: Principal,

@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { ownerFilter, type Principal } from '@trunkline/identity';
 import { type Database, type Migration, openDatabase, ownersOf } from '@trunkline/storage';
-import type { Task, TaskEvent } from '../protocol/model.ts';
+import type { NumberedEvent, Task } from '../protocol/model.ts';
+import { type Chunk, type ChunkRow, chunksOf, eventsOf, noEvents } from './event-chunks.ts';
 
 /**
  * Task ids are UUIDs of version 7: the time in milliseconds, then a counter where the format has its first random bits.
@@ -12,12 +13,6 @@ const pattern = /^([0-9a-f]{8})-([0-9a-f]{4})-7([0-9a-f]{3})-[0-9a-f]{4}-[0-9a-f
 const counterBits = 12n;
 
 const keyDigits = 15;
-
-/** An event with its number within the task. */
-export interface NumberedEvent {
-  readonly sequence: number;
-  readonly event: TaskEvent;
-}
 
 export interface ListFilter {
   contextId?: string;
@@ -39,20 +34,19 @@ interface TaskRow {
   body: string;
 }
 
-interface ChunkRow {
-  events: string;
-}
-
 /** Tasks and their events in `a2a-tasks.db`. */
 export class TaskStore {
   readonly #database: Database;
   readonly #ids: TaskIds;
+  /** Whether there are tasks of other services, whose rows have other keys. */
+  #hasCopies: boolean;
 
   constructor(path: string) {
     this.#database = openDatabase(path, { migrations });
     // Checkpoints wait for the disk: with this many pages between them they are seldom.
     this.#database.exec('PRAGMA wal_autocheckpoint = 4000');
     this.#ids = new TaskIds(this.#lastKey());
+    this.#hasCopies = this.#database.prepare('SELECT 1 FROM tasks WHERE key < 0 LIMIT 1').get() !== undefined;
   }
 
   /** An id for a new task; only those that come from here can be stored. */
@@ -61,8 +55,8 @@ export class TaskStore {
   }
 
   load(id: string): Task | undefined {
-    const key = keyOf(id);
-    if (key === undefined) return undefined;
+    if (keyOf(id) === undefined) return undefined;
+    const key = this.#keyOf(id);
     const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks WHERE key = ?').get(key);
     const task = row === undefined ? undefined : readTask(row);
     return task?.id === id ? task : undefined;
@@ -70,20 +64,39 @@ export class TaskStore {
 
   /** The first time, the events so far go into the same row: most tasks need no other. */
   insert(task: Task, events: readonly NumberedEvent[], requestKey?: string): void {
+    this.#insert(rowKey(task.id), task, events, requestKey);
+  }
+
+  #insert(key: bigint, task: Task, events: readonly NumberedEvent[], requestKey: string | undefined): void {
+    const [first = noEvents, ...later] = chunksOf(events);
     this.#database
       .prepare(
         'INSERT INTO tasks (key, context_id, owner, state, updated_at, body, first_events, request_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       )
       .run(
-        rowKey(task.id),
+        key,
         task.contextId,
         task.owner ?? 'anonymous',
         task.state,
         task.updatedAt,
         JSON.stringify(task),
-        chunkOf(events),
+        first.text,
         requestKey ?? null,
       );
+    for (const chunk of later) this.#saveChunk(key, chunk);
+  }
+
+  /** Stores a task of another service that shares its tasks, in place of how it stood. */
+  saveCopy(task: Task, events: readonly NumberedEvent[], requestKey?: string): void {
+    this.transaction(() => {
+      if (this.load(task.id) !== undefined) {
+        this.update(task);
+        this.saveEvents(task.id, events);
+        return;
+      }
+      this.#hasCopies = true;
+      this.#insert(copyKey(task.id), task, events, requestKey);
+    });
   }
 
   /** The id of the newest task of a request. */
@@ -107,7 +120,7 @@ export class TaskStore {
   }
 
   delete(taskId: string): void {
-    const key = rowKey(taskId);
+    const key = this.#keyOf(taskId);
     this.transaction(() => {
       this.#database.prepare('DELETE FROM task_events WHERE task_key = ?').run(key);
       this.#database.prepare('DELETE FROM tasks WHERE key = ?').run(key);
@@ -117,32 +130,37 @@ export class TaskStore {
   update(task: Task): void {
     this.#database
       .prepare('UPDATE tasks SET state = ?, updated_at = ?, body = ? WHERE key = ?')
-      .run(task.state, task.updatedAt, JSON.stringify(task), rowKey(task.id));
+      .run(task.state, task.updatedAt, JSON.stringify(task), this.#keyOf(task.id));
   }
 
-  /** Events of one task that follow each other, kept as one row. */
+  /** Events of one task that follow each other, kept as one row, or several if they are long. */
   saveEvents(taskId: string, events: readonly NumberedEvent[]): void {
-    const last = events.at(-1);
-    if (last === undefined) return;
+    if (events.length === 0) return;
+    const key = this.#keyOf(taskId);
+    for (const chunk of chunksOf(events)) this.#saveChunk(key, chunk);
+  }
+
+  #saveChunk(key: bigint, { last, text }: Chunk): void {
     this.#database
       .prepare('INSERT INTO task_events (task_key, last_sequence, events) VALUES (?, ?, ?)')
-      .run(rowKey(taskId), last.sequence, chunkOf(events));
+      .run(key, last, text);
   }
 
-  /** The events of a task above a number, in order. */
-  eventsAfter(taskId: string, sequence: number): NumberedEvent[] {
-    const key = rowKey(taskId);
+  /** The events of a task above a number, in order: all, or those of the next row alone. */
+  eventsAfter(taskId: string, sequence: number, isWhole = true): NumberedEvent[] {
+    const key = this.#keyOf(taskId);
+    const above = (row: ChunkRow) => eventsOf(row).filter((event) => event.sequence > sequence);
     const first = this.#database
       .prepare<ChunkRow>('SELECT first_events AS events FROM tasks WHERE key = ?')
-      .all(key);
+      .all(key)
+      .flatMap(above);
+    if (!isWhole && first.length > 0) return first;
     const later = this.#database
       .prepare<ChunkRow>(
-        'SELECT events FROM task_events WHERE task_key = ? AND last_sequence > ? ORDER BY last_sequence',
+        'SELECT events FROM task_events WHERE task_key = ? AND last_sequence > ? ORDER BY last_sequence LIMIT ?',
       )
-      .all(key, sequence);
-    return [...first, ...later]
-      .flatMap((row) => JSON.parse(row.events) as NumberedEvent[])
-      .filter((event) => event.sequence > sequence);
+      .all(key, sequence, isWhole ? -1 : 1);
+    return [...first, ...later.flatMap(above)];
   }
 
   lastSequence(taskId: string): number {
@@ -153,7 +171,8 @@ export class TaskStore {
   list(filter: ListFilter, after: ListCursor | undefined, limit: number): Task[] {
     const { where, values } = conditions(filter);
     const from = after === undefined ? '' : 'AND (updated_at, key) < (?, ?)';
-    const cursor = after === undefined ? [] : [after.updatedAt, keyOf(after.id) ?? 0];
+    const cursor =
+      after === undefined ? [] : [after.updatedAt, keyOf(after.id) === undefined ? 0 : this.#keyOf(after.id)];
     return this.#database
       .prepare<TaskRow>(
         `SELECT body FROM tasks WHERE ${where} ${from} ORDER BY updated_at DESC, key DESC LIMIT ?`,
@@ -196,6 +215,14 @@ export class TaskStore {
     this.#database.close();
   }
 
+  /** The key of a task's row. */
+  #keyOf(id: string): bigint {
+    if (!this.#hasCopies) return rowKey(id);
+    const copy = copyKey(id);
+    const isCopy = this.#database.prepare('SELECT 1 FROM tasks WHERE key = ?').get(copy) !== undefined;
+    return isCopy ? copy : rowKey(id);
+  }
+
   #lastKey(): bigint {
     const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks ORDER BY key DESC LIMIT 1').get();
     return row === undefined ? 0n : rowKey(readTask(row).id);
@@ -212,8 +239,9 @@ function rowKey(taskId: string): bigint {
   return key;
 }
 
-function chunkOf(events: readonly NumberedEvent[]): string {
-  return JSON.stringify(events.map(({ sequence, event }) => ({ sequence, event })));
+/** Ids of several services may have the same time and counter: the rows of their tasks are below those of own ones. */
+function copyKey(taskId: string): bigint {
+  return -(BigInt(`0x${createHash('sha256').update(taskId).digest('hex').slice(0, keyDigits)}`) + 1n);
 }
 
 function conditions(filter: ListFilter): { where: string; values: (string | number)[] } {

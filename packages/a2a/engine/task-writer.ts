@@ -47,8 +47,11 @@ export class TaskWriter {
 
   /** Writes the events of one task now, so that they can be read back. */
   saveEventsNow(task: LiveTask): void {
+    if (task.stored && task.unsaved().length === 0) return;
     this.#events.delete(task.id);
-    this.#write([task], () => this.#save(task));
+    const save = () => (task.stored ? this.#store.saveEvents(task.id, task.unsaved()) : this.#save(task));
+    if (!this.#write([task], save) && task.stored)
+      this.#clock.setTimer(retryDelayMs, () => this.saveEventsSoon(task));
   }
 
   /** What is on disk of this task is not its newest form. */

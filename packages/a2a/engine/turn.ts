@@ -17,9 +17,6 @@ export const toolCallMediaType = 'application/vnd.trunkline.tool-call-v1+json';
 /** How a frame of the model's thoughts is marked on the wire. */
 export const reasoningMediaType = 'application/vnd.trunkline.reasoning-v1+json';
 
-/** How the list of pages that an answer is drawn from is marked on the wire. */
-export const citationsMediaType = 'application/vnd.trunkline.citations-v1+json';
-
 /** Thoughts go out in pieces of about this length: nobody reads them letter by letter. */
 const thoughtPiece = 200;
 

@@ -1,5 +1,9 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { waitFor } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { LiveTask } from '../engine/live-task.ts';
 import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
 import { type Frame, openStream, outline, rpc, saying, saying10, stream, v10 } from '../fixtures/calls.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
@@ -58,6 +62,42 @@ describe('a stream', () => {
   it('reports an error before it opens as plain JSON', async () => {
     const agent = await start(echo);
     expect((await rpc(agent, 'message/stream', {})).error.code).toBe(-32602);
+  });
+});
+
+describe('a reader that takes nothing for a while', () => {
+  it('costs no more than a frame, is not cut off, and gets all of 20 MB in the end', async () => {
+    const { agent, stepped } = await startStepped();
+    const responses: ServerResponse[] = [];
+    const note = (message: unknown) => responses.push((message as { response: ServerResponse }).response);
+    diagnosticsChannel.subscribe('http.server.request.start', note);
+    onTestFinished(() => void diagnosticsChannel.unsubscribe('http.server.request.start', note));
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/stream', params: saying('x') });
+    const { host, hostname, port } = new URL(agent.url);
+    const socket = connect(Number(port), hostname).pause();
+    onTestFinished(() => void socket.destroy());
+    const type = `content-type: application/json\r\ncontent-length: ${body.length}`;
+    socket.write(`POST /a2a HTTP/1.1\r\nhost: ${host}\r\n${type}\r\n\r\n${body}`);
+    await waitFor(() => stepped.asked.length === 1);
+    const [response] = responses as [ServerResponse];
+    let most = 0;
+    const [live] = agent.engine.list({}).tasks.map(({ id }) => agent.engine.find(id)) as [LiveTask];
+    for (let count = 1; count <= 80; count += 1) {
+      stepped.step({ type: 'progress', text: 'x'.repeat(250_000) });
+      await waitFor(() => live.sequence === count, { intervalMs: 1 });
+      most = Math.max(most, response.writableLength);
+    }
+    stepped.step({ type: 'completed', text: 'done' });
+    await waitFor(() => live.state === 'completed');
+    expect(most).toBeLessThan(1_000_000);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket.resume();
+    await waitFor(() => text.endsWith('\r\n0\r\n\r\n'), { timeoutMs: 60_000 });
+    const sequences = [...text.matchAll(/^id: (\d+)$/gm)].map(([, sequence]) => Number(sequence));
+    expect(sequences).toEqual(Array.from({ length: 83 }, (_, sequence) => sequence));
   });
 });
 

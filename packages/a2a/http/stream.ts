@@ -9,8 +9,6 @@ import { lastStatus } from '../protocol/model.ts';
 import { declaredExtensions } from './declared-extensions.ts';
 
 const keepaliveMs = 25_000;
-/** What may wait for a slow reader. Beyond it the stream breaks off, and the reader comes back by `Last-Event-ID`. */
-const queue = { frames: 10_000, bytes: 16 * 1024 * 1024 };
 const wholeStream = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
@@ -18,32 +16,32 @@ const wholeStream = {
 };
 
 type Wrap = (frame: string) => string;
-type Write = (sequence: number, data: string) => void;
+/** False when the reader lags. */
+type Write = (sequence: number, data: string) => boolean;
 
 /** Writes a feed as server-sent events, each numbered so that a reader can come back where it was. */
 export function openStream(context: RequestContext, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
-  const open = (write: Write, end: () => void) =>
-    feed.open(createOutlet(dialect, feed.place, wrap, write, end));
+  const open = (write: Write, rest: Pick<FeedOutlet, 'drained' | 'end'>) =>
+    feed.open(createOutlet(dialect, feed.place, wrap, write, rest));
   if (feed.complete) {
-    // Nothing more will come: all frames go out in one piece, however many they are.
+    // Nothing more will come: all frames go out in one piece.
     let text = '';
-    open(
-      (sequence, data) => {
-        text += `id: ${sequence}\ndata: ${data}\n\n`;
-      },
-      () => undefined,
-    );
+    const write: Write = (sequence, data) => {
+      text += `id: ${sequence}\ndata: ${data}\n\n`;
+      return true;
+    };
+    open(write, { drained: async () => undefined, end: () => undefined });
     return answerText(context, text, wholeStream);
   }
   return sse(context, {
     keepaliveMs,
+    // Of a reader that lags nothing waits here but the frame that it has not taken: the rest is read from the store.
     overflow: 'close',
-    queue,
     subscribe(subscriber) {
-      open(
-        (sequence, data) => subscriber.send({ id: String(sequence), data }),
-        () => subscriber.end(),
-      );
+      open((sequence, data) => subscriber.send({ id: String(sequence), data }), {
+        drained: () => subscriber.drained(),
+        end: () => subscriber.end(),
+      });
       return () => feed.close();
     },
   });
@@ -59,7 +57,7 @@ function createOutlet(
   place: Feed['place'],
   wrap: Wrap,
   write: Write,
-  end: () => void,
+  rest: Pick<FeedOutlet, 'drained' | 'end'>,
 ): FeedOutlet {
   const send = (sequence: number, frame: object) => write(sequence, wrap(JSON.stringify(frame)));
   return {
@@ -70,7 +68,7 @@ function createOutlet(
         send(sequence, dialect.eventFrame(task, lastStatus(task)));
     },
     event: ({ sequence, event }) => send(sequence, dialect.eventFrame(place, event)),
-    end,
+    ...rest,
   };
 }
 

@@ -90,6 +90,8 @@ export interface Task {
   owner?: string;
   /** The agent of several behind this endpoint that it was given to. Not on the wire. */
   tenant?: string;
+  /** Which of several services that share their tasks runs it; missing where it is this one. Not on the wire. */
+  runner?: string;
   state: TaskState;
   /** What the agent says about the state: the question, the reason of a failure, a word of progress. */
   statusMessage?: Message;
@@ -137,6 +139,12 @@ interface MessageEvent {
 }
 
 export type TaskEvent = StatusEvent | ArtifactEvent | MessageEvent;
+
+/** An event with its number within the task. */
+export interface NumberedEvent {
+  readonly sequence: number;
+  readonly event: TaskEvent;
+}
 
 /** The text of all text parts, a line break between them. */
 export function textOf(parts: readonly Part[]): string {

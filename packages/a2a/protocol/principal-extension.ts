@@ -5,6 +5,7 @@ import {
   type SignedPrincipal,
   signPrincipal,
 } from '@trunkline/identity';
+import { canonicalJson } from '@trunkline/std';
 import type { Message, Metadata, Part } from './model.ts';
 
 /**
@@ -89,7 +90,7 @@ export function refuseNobody(): never {
 /** The same for either version and every transport, which order and spell fields in their own ways. */
 function subjectOf({ messageId, taskId, contextId, parts }: Content, metadata: Metadata): string {
   const said = parts.map(contentOf);
-  return canonical([messageId, taskId ?? '', contextId ?? '', said, metadata]);
+  return canonicalJson([messageId, taskId ?? '', contextId ?? '', said, metadata]);
 }
 
 /** Names and types of files are not part of it: gRPC of 0.3 loses them. */
@@ -97,13 +98,4 @@ function contentOf(part: Part): unknown[] {
   if (part.type === 'text') return ['text', part.text];
   if (part.type === 'data') return ['data', part.data];
   return part.bytes === undefined ? ['file', part.uri] : ['bytes', part.bytes];
-}
-
-/** JSON with the names of each object in order. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_name, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : inner,
-  );
 }

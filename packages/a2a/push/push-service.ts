@@ -22,14 +22,24 @@ export interface PushServiceOptions {
   /** The file that holds the webhooks. */
   path: string;
   guard: PushGuard;
+  /** Tells other services that share the tasks; does not reject. */
+  share?: ((change: SharedWebhook) => Promise<void>) | undefined;
   clock: Clock;
   logger: Logger;
 }
 
+/** A webhook of a task that several services share. */
+export type SharedWebhook =
+  /** `isSent`: the task had ended, which the service that added the webhook tells it. */
+  { added: PushConfig; isSent: boolean } | { removed: { taskId: string; id?: string | undefined } };
+
 const mostPerTask = 16;
 const sweepEveryMs = 5 * 60 * 1000;
 
-/** Webhooks of tasks, and the notifications to them. */
+/**
+ * Webhooks of tasks, and the notifications to them. Where several services share their tasks each has all webhooks: the one
+ * that runs a task tells of it, and of its end when that is known to stand.
+ */
 export class PushService implements TaskObserver {
   readonly #options: PushServiceOptions;
   readonly #store: PushStore;
@@ -49,19 +59,34 @@ export class PushService implements TaskObserver {
     return this.#options.guard.check(target.url);
   }
 
-  /** Registers a webhook that was checked. A task that has ended is told at once. */
-  add(task: Task, target: PushTarget, version: ProtocolVersion): PushConfig {
+  /** Registers a webhook that was checked. A task that has ended is told at once. `shared` resolves when others know it. */
+  add(
+    task: Task,
+    target: PushTarget,
+    version: ProtocolVersion,
+  ): { config: PushConfig; shared: Promise<void> } {
     const { id = task.id, ...rest } = target;
     const others = this.list(task.id).filter((config) => config.id !== id);
     if (others.length >= mostPerTask) {
       throw invalidParams(`A task takes at most ${mostPerTask} push notification configs: delete one first`);
     }
     const config: PushConfig = { ...rest, id, taskId: task.id, version };
-    this.#store.save(config, this.#options.clock.now());
-    this.#closeChannel(config);
-    this.#configs.set(task.id, [...others, config]);
-    if (isTerminal(task.state)) this.#notify(config, task, lastStatus(task));
-    return config;
+    this.#keep(config);
+    const isSent = isTerminal(task.state);
+    if (isSent) this.#notify(config, task, lastStatus(task));
+    return { config, shared: this.#share({ added: config, isSent }) };
+  }
+
+  /** Takes over a webhook of another service; `ended` is its task, where the end that stands was reached here. */
+  take(change: SharedWebhook, ended: Task | undefined): void {
+    if ('removed' in change) {
+      this.#remove(change.removed.taskId, change.removed.id);
+      return;
+    }
+    const { added, isSent } = change;
+    this.#keep(added);
+    if (isSent) this.#store.settle(added.taskId, added.id);
+    else if (ended !== undefined) this.#notify(added, ended, lastStatus(ended));
   }
 
   list(taskId: string): readonly PushConfig[] {
@@ -75,8 +100,20 @@ export class PushService implements TaskObserver {
     throw new A2aError('TASK_NOT_FOUND', `Push notification config not found for task ${taskId}`);
   }
 
-  /** Without an id all of them go. What is gone already is no error. */
-  delete(taskId: string, id: string | undefined): void {
+  /** Without an id all of them go. What is gone already is no error. Resolves when others know it. */
+  async delete(taskId: string, id: string | undefined): Promise<void> {
+    this.#remove(taskId, id);
+    await this.#share({ removed: { taskId, id } });
+  }
+
+  #keep(config: PushConfig): void {
+    const others = this.list(config.taskId).filter(({ id }) => id !== config.id);
+    this.#store.save(config, this.#options.clock.now());
+    this.#closeChannel(config);
+    this.#configs.set(config.taskId, [...others, config]);
+  }
+
+  #remove(taskId: string, id: string | undefined): void {
     const kept = this.list(taskId).filter((config) => id !== undefined && config.id !== id);
     for (const config of this.list(taskId)) {
       if (kept.includes(config)) continue;
@@ -92,12 +129,19 @@ export class PushService implements TaskObserver {
     return this.#store.deliveries(taskId);
   }
 
-  /** Sends the notifications that the last process could not send any more. */
-  recover(find: (taskId: string) => Task | undefined): void {
+  /**
+   * Sends the notifications that the last process could not send any more. Gives the tasks whose end was reached here and
+   * must be shared first.
+   */
+  recover(find: (taskId: string) => Task | undefined): ReadonlySet<string> {
+    const unshared = new Set<string>();
     for (const config of this.#store.unsettled(this.#options.clock.now())) {
       const task = find(config.taskId);
-      if (task !== undefined && isTerminal(task.state)) this.#notify(config, task, lastStatus(task));
+      if (task === undefined || !isTerminal(task.state) || task.runner !== undefined) continue;
+      if (this.#options.share === undefined) this.#notify(config, task, lastStatus(task));
+      else unshared.add(task.id);
     }
+    return unshared;
   }
 
   turnStarted(task: Task, isNew: boolean): void {
@@ -105,11 +149,24 @@ export class PushService implements TaskObserver {
   }
 
   taskDropped(taskId: string): void {
-    this.delete(taskId, undefined);
+    if (!this.#configs.has(taskId)) return;
+    this.#remove(taskId, undefined);
+    void this.#share({ removed: { taskId } });
   }
 
   taskEvent(live: LiveTask, event: TaskEvent): void {
-    if (event.type === 'status') this.#notifyAll(live.id, () => live.snapshot(), event);
+    if (event.type !== 'status' || !this.#configs.has(live.id)) return;
+    const isShared = this.#options.share !== undefined;
+    // Another service tells of what it runs; two may reach an end, of which one will stand.
+    if (isShared && (isTerminal(event.state) || live.snapshot().runner !== undefined)) return;
+    this.#notifyAll(live.id, () => live.snapshot(), event);
+  }
+
+  endStands(task: Task): void {
+    if (!this.#configs.has(task.id)) return;
+    // After a restart some may have been told.
+    for (const config of this.#store.unsettled(this.#options.clock.now(), task.id))
+      this.#notify(config, task, lastStatus(task));
   }
 
   sweep(): void {
@@ -132,6 +189,10 @@ export class PushService implements TaskObserver {
     for (const config of configs) {
       this.#configs.set(config.taskId, [...this.list(config.taskId), config]);
     }
+  }
+
+  #share(change: SharedWebhook): Promise<void> {
+    return this.#options.share?.(change) ?? Promise.resolve();
   }
 
   #notifyAll(taskId: string, task: () => Task, event: StatusEvent): void {

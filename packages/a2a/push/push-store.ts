@@ -74,9 +74,12 @@ export class PushStore {
     return this.#configs('expires_at > ?', now);
   }
 
-  /** Those whose task may have ended without their being told. */
-  unsettled(now: number): PushConfig[] {
-    return this.#configs('settled = 0 AND expires_at > ?', now);
+  /** Those whose task may have ended without their being told; of one task, or of all. */
+  unsettled(now: number, taskId?: string): PushConfig[] {
+    const open = 'settled = 0 AND expires_at > ?';
+    return taskId === undefined
+      ? this.#configs(open, now)
+      : this.#configs(`task_id = ? AND ${open}`, taskId, now);
   }
 
   record(delivery: PushDelivery): void {
@@ -104,10 +107,10 @@ export class PushStore {
     this.#database.close();
   }
 
-  #configs(where: string, now: number): PushConfig[] {
+  #configs(where: string, ...values: (string | number)[]): PushConfig[] {
     return this.#database
       .prepare<{ config: string }>(`SELECT config FROM push_configs WHERE ${where} ORDER BY task_id, id`)
-      .all(now)
+      .all(...values)
       .map((row) => JSON.parse(row.config) as PushConfig);
   }
 }

@@ -165,6 +165,7 @@ function withoutUndefined<T extends object>(value: T): Defined<T> {
 
 const targetSchema = z.object({
   url,
+  ...cardTrustFields,
   bearer_token: z.string().min(1).optional(),
   api_key: z.string().min(1).optional(),
 });
@@ -183,7 +184,9 @@ function toAgent(target: string, entry: z.output<typeof targetSchema>): RemoteAg
   return {
     name: target,
     url: entry.url,
-    protocol: '0.3',
+    // Hosts are allowed for what a card says, so it has to be read.
+    ...(entry.cardHosts === undefined && { protocol: '0.3' as const }),
+    ...cardTrust(entry),
     credentials: { ...(bearer !== undefined && { bearer }), ...(apiKey !== undefined && { apiKey }) },
   };
 }

@@ -135,7 +135,7 @@ function answering(operation: OperationName, legacy: Dialect, options: RestOptio
       announceExtensions(context, dialect, operations.activated(call));
       if (context.req.method === 'DELETE') return new Response(null, { status: 204 });
       return answerText(context, JSON.stringify(result), {
-        'content-type': dialect.contentType,
+        'content-type': answerType(context, dialect),
         // Who asks decides what stands in an extended card.
         ...(operation === 'card' && { 'cache-control': 'private, no-cache' }),
       });
@@ -144,6 +144,16 @@ function answering(operation: OperationName, legacy: Dialect, options: RestOptio
       return restError(reportError(error, logger), dialect);
     }
   };
+}
+
+/**
+ * 1.0.0 has plain JSON, 1.0.1 a type of its own. Whoever sends plain JSON, or without a body accepts nothing else, gets
+ * that; all others the newer.
+ */
+function answerType({ req }: RequestContext, { contentType }: Dialect): string {
+  const named = req.header('content-type') ?? req.header('accept') ?? '';
+  const isPlain = /^application\/json\s*(;[^,]*)?$/i.test(named.trim());
+  return isPlain ? 'application/json' : contentType;
 }
 
 /** `abc:cancel` names the task and the action. */

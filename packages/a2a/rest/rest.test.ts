@@ -92,10 +92,27 @@ describe('the aliases of the contract', () => {
 });
 
 describe('REST of 1.0', () => {
+  it.each([
+    [{ 'content-type': 'application/json; charset=utf-8' }, 'application/json'],
+    [{ 'content-type': 'application/a2a+json' }, 'application/a2a+json'],
+    [{ 'content-type': 'application/a2a+json', accept: 'application/json' }, 'application/a2a+json'],
+  ])('answers a message with %j as %s', async (headers, type) => {
+    const sent = await call('POST', '/message:send', saying10('hi'), { ...v10, ...headers });
+    expect(sent).toMatchObject({ status: 200, type });
+  });
+
+  it.each([
+    ['application/json', 'application/json'],
+    ['application/json, application/a2a+json', 'application/a2a+json'],
+    ['*/*', 'application/a2a+json'],
+  ])('answers who asks for %s with %s', async (accept, type) => {
+    expect(await call('GET', '/tasks', undefined, { ...v10, accept })).toMatchObject({ status: 200, type });
+  });
+
   it.each(['', '/a2a'])('sends, reads, lists and cancels under %j', async (base) => {
     const contextId = crypto.randomUUID();
     const sent = await call('POST', `${base}/message:send`, saying10('hi', { contextId }), v10);
-    expect(sent).toMatchObject({ status: 200, type: 'application/a2a+json' });
+    expect(sent).toMatchObject({ status: 200, type: 'application/json' });
     const task = sent.body.task as { id: string };
     expect((await call('GET', `${base}/tasks/${task.id}`, undefined, v10)).body).toEqual(task);
     const short = await call('GET', `${base}/tasks/${task.id}?historyLength=0`, undefined, v10);

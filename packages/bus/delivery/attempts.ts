@@ -71,7 +71,7 @@ export async function handleEntry(entry: Entry, member: Member, context: Attempt
     const failure = await attemptOnce(entry, member, { attempt, spared, count }, context);
     if (failure === undefined) return clear(entry, count, context);
     if (closing.aborted) return attempt === before + 1 ? count.takeBack() : undefined;
-    if (isDiskFull(failure.error)) spared += 1;
+    if (isOutage(failure.error, spared)) spared += 1;
     else if (isLast(failure.error, attempt - spared, retry))
       return bury(entry, attempt, errorMessage(failure.error), context);
     else await record(entry, attempt - spared, context);
@@ -83,10 +83,14 @@ function isLast(error: unknown, attempt: number, { maxAttempts }: RetryPolicy): 
   return attempt >= maxAttempts || error instanceof NonRetryableError;
 }
 
-/** A full disk is no fault of the message, which waits until there is room. */
-function isDiskFull(error: unknown): boolean {
+/** Attempts while the bus cannot be had: many minutes. A fault that calls itself so ends as any other. */
+const mostSpared = 2000;
+
+/** A full disk, and a bus that cannot be had, are no fault of the message, which waits until they are over. */
+function isOutage(error: unknown, spared: number): boolean {
   if (!(error instanceof Error)) return false;
-  return ('code' in error && error.code === 'disk_full') || isDiskFull(error.cause);
+  const isBusAway = error instanceof BusError && error.code === 'unavailable' && spared < mostSpared;
+  return isBusAway || ('code' in error && error.code === 'disk_full') || isOutage(error.cause, spared);
 }
 
 /**
@@ -157,7 +161,7 @@ async function attemptOnce(
     return undefined;
   } catch (error) {
     if (context.closing.aborted) return { error };
-    const buried = isLast(error, attempt - spared, context.retry) && !isDiskFull(error);
+    const buried = isLast(error, attempt - spared, context.retry) && !isOutage(error, spared);
     report(message, member, { attempt, buried, error }, context);
     return { error };
   }

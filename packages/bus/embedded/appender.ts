@@ -1,3 +1,4 @@
+import { actsForItself, roleOf } from '@trunkline/identity';
 import {
   type DeliveryContext,
   LiveGroup,
@@ -9,7 +10,7 @@ import type { Checked } from '../message.ts';
 import type { Message, Subscription } from '../port.ts';
 import type { TopicIndex } from '../topics/topic-index.ts';
 import type { CursorSaver } from './cursor-saver.ts';
-import type { Row } from './journal/message-table.ts';
+import type { OwnerKind, Row } from './journal/message-table.ts';
 import type { JournalThread } from './journal/thread.ts';
 
 interface Waiting {
@@ -103,7 +104,13 @@ export class Appender {
 }
 
 function rowOf({ message, text }: Waiting): Row {
-  return [message.id, message.topic, message.correlationId, text, null];
+  return [message.id, message.topic, message.correlationId, text, null, ownerKindOf(message)];
+}
+
+/** A message without a principal is a service's own. */
+function ownerKindOf({ principal }: Message): OwnerKind {
+  if (principal === undefined || principal.kind === 'operator' || actsForItself(principal)) return null;
+  return principal.kind === 'anonymous' || roleOf(principal) === 'guest' ? 'stranger' : 'user';
 }
 
 const overloadWords =

@@ -39,7 +39,7 @@ export async function createEmbeddedBus(options: EmbeddedBusOptions): Promise<Bu
   const durableTopics = new DurableTopics(options.durableTopics);
   const { logger = silentLogger } = options;
   const { retainMs, retainBytes, forgetAfterMs } = settings;
-  const journal = new JournalThread({ directory: options.directory, retainMs, retainBytes, forgetAfterMs });
+  const journal = JournalThread.open({ directory: options.directory, retainMs, retainBytes, forgetAfterMs });
   try {
     const start = await journal.call('start');
     const memories = new EmbeddedMemories(options.directory);

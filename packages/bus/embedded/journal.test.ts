@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { createEmbeddedBus } from '@trunkline/bus';
+import { anonymous, type Principal } from '@trunkline/identity';
 import { openDatabase } from '@trunkline/storage';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gate, listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
 import { migrations } from './journal/journal.ts';
-import { JournalThread } from './journal/thread.ts';
+import { discardJournal, JournalThread, prepareJournal } from './journal/thread.ts';
 
 let directory: TemporaryDirectory;
 beforeEach(() => {
@@ -18,7 +19,7 @@ describe('the journal', () => {
   const row = (number: number, topic = 'a.b') => [`k${number}`, topic, 'c', `"${number}"`, null] as const;
 
   it('reads on in pages, each only so long, whatever lies between', async () => {
-    const thread = new JournalThread(options());
+    const thread = JournalThread.open(options());
     await thread.call('append', [row(0)]);
     await thread.call(
       'append',
@@ -52,8 +53,30 @@ describe('the journal', () => {
     });
   });
 
+  it('opens on the thread that was prepared, and the next one on its own', async () => {
+    const prepared = prepareJournal();
+    const other = temporaryDirectory();
+    const first = JournalThread.open(options());
+    const second = JournalThread.open({ ...options(), directory: other.path });
+    expect([first === prepared, second === prepared]).toEqual([true, false]);
+    await first.call('append', [row(1)]);
+    expect(await first.call('start')).toEqual({ lastPosition: 1, starts: 1 });
+    expect(await second.call('start')).toEqual({ lastPosition: 0, starts: 1 });
+    await Promise.all([first.close(), second.close()]);
+    other.remove();
+  });
+
+  it('does without a prepared thread that was ended, as nobody needed it', async () => {
+    const prepared = prepareJournal();
+    await discardJournal();
+    expect(prepared.failure?.message).toContain('closed');
+    const thread = JournalThread.open(options());
+    expect(await thread.call('start')).toEqual({ lastPosition: 0, starts: 1 });
+    await thread.close();
+  });
+
   it('fails every call, in words, once its thread has ended', async () => {
-    const thread = new JournalThread(options());
+    const thread = JournalThread.open(options());
     await thread.call('start');
     const pending = thread.call('append', [row(1)]);
     pending.catch(() => undefined);
@@ -126,6 +149,36 @@ describe('the embedded bus', () => {
         expect.objectContaining({ level: 'warn', details: { forgotten: ['silent'] } }),
       );
     }, patience);
+    await bus.stop();
+  });
+
+  it('keeps what the operator and people wrote when strangers fill the journal, and then people', async () => {
+    const bus = await createEmbeddedBus({ directory: directory.path, retainBytes: 4_000_000 });
+    const [operator, member, guest] = [
+      { kind: 'operator', id: 'operator', via: [] },
+      { kind: 'person', id: 'user:ava', via: [] },
+      { kind: 'person', id: 'mail:eve@example.org', via: [], role: 'guest' },
+    ] as const;
+    const write = (name: string, principal: Principal, size = 200_000) =>
+      bus.publish({ topic: 'cron.x', id: name, payload: 'x'.repeat(size), principal });
+    const flood = async (name: string, principal: Principal) => {
+      for (const number of numbers(30)) await write(`${name}-${number}`, principal);
+    };
+    const kept = async () => (await bus.history({ limit: 1000 })).map(({ message }) => message.id);
+    await write('by-operator', operator, 10);
+    await write('by-member', member, 10);
+    await flood('guest', guest);
+    await flood('nobody', anonymous);
+    const afterStrangers = await kept();
+    expect(afterStrangers.slice(0, 2)).toEqual(['by-operator', 'by-member']);
+    expect(afterStrangers).toContain('nobody-29');
+    expect(afterStrangers).not.toContain('guest-0');
+    await flood('member', member);
+    const afterMembers = await kept();
+    expect(afterMembers[0]).toBe('by-operator');
+    expect(afterMembers.filter((id) => id.startsWith('nobody'))).not.toEqual([]);
+    expect(afterMembers).toContain('member-29');
+    expect(afterMembers).not.toContain('by-member');
     await bus.stop();
   });
 

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nkeys } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
 import { createNatsBus, type NatsBusOptions } from '@trunkline/bus';
 import {
   freePort,
@@ -10,6 +11,7 @@ import {
   startNatsServer,
   type TemporaryDirectory,
   temporaryDirectory,
+  waitFor,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listen } from '../suites/world.suite.ts';
@@ -91,6 +93,36 @@ describe.skipIf(natsMissing)(`access to NATS${natsMissing ? `: ${natsMissing}` :
     const both = { caFile: file('ca.crt'), certificateFile: file('client.crt'), keyFile: file('client.key') };
     await works({ servers, tls: both });
     expect(await refusal({ servers })).toMatchObject({ code: 'connection_failed' });
+  });
+
+  it('not by a leaf node, which passes messages on and JetStream not: the words say so', async () => {
+    const port = await freePort();
+    const hub = await start(`server_name: hub\nleafnodes { listen: "127.0.0.1:${port}" }`);
+    const remotes = `leafnodes { remotes: [{ url: "nats-leaf://127.0.0.1:${port}" }] }`;
+    const leaf = await startNatsServer({
+      configuration: `server_name: leaf\njetstream: disabled\n${remotes}`,
+    });
+    const [near, far] = [await connect({ servers: hub.url }), await connect({ servers: leaf.url })];
+    try {
+      let isLinked = false;
+      near.subscribe('link', {
+        callback: () => {
+          isLinked = true;
+        },
+      });
+      await waitFor(() => {
+        far.publish('link');
+        return isLinked;
+      });
+      expect(await refusal({ servers: leaf.url })).toMatchObject({
+        code: 'engine_failed',
+        message: expect.stringContaining('a leaf node does not pass it on'),
+      });
+      await works({ servers: hub.url });
+    } finally {
+      await Promise.all([near.close(), far.close()]);
+      await leaf.stop();
+    }
   });
 
   it('fails with words when nobody listens, the address is none, or JetStream is off', async () => {

@@ -100,24 +100,32 @@ describe.skipIf(natsMissing)(`a NATS cluster of three${natsMissing ? `: ${natsMi
 
   it('creates again what has vanished, goes on, and says once what may be lost', async () => {
     const logger = recordingLogger();
-    const bus = await open({ logger });
+    // An answer that came too late is made up for by the next look.
+    const bus = await open({ logger, maintainEveryMs: 500 });
     const reader = await listen(bus, pattern, { durable: 'reader' });
+    const hooks = await bus.memory('hooks', { ttlMs: 60_000 });
+    const lease = await bus.lease('leader', { ttlMs: 1000 });
     const errors = await listen(bus, 'system.error');
     await bus.publish({ topic, payload: 'before' });
     await reader.count(1);
     const manager = await streamManager();
     for (const name of ['journal', 'dead']) await manager.streams.delete(`${prefix}-${name}`);
-    await manager.streams.delete(`KV_${prefix}-progress`);
+    for (const name of ['progress', 'memory-60000', 'lease-1000'])
+      await manager.streams.delete(`KV_${prefix}-${name}`);
     const later = numbers(20).map((payload) => bus.publish({ topic, payload }));
     await Promise.all(later);
     await reader.count(21);
     expect(reader.payloads()).toEqual(['before', ...numbers(20)]);
-    await vi.waitFor(() => expect(errors.messages).toHaveLength(3), election);
+    expect(await hooks.keep('key', 'after')).toBe('after');
+    await vi.waitFor(() => lease.confirm(), election);
+    await vi.waitFor(() => expect(errors.messages).toHaveLength(5), election);
     const loud = logger.lines.filter(({ level, text }) => level === 'error' && text.includes('vanished'));
     expect(loud.map(({ text }) => text)).toEqual([
       expect.stringContaining('Messages that were accepted before and not yet handled are lost'),
       expect.stringContaining('dead letters are lost'),
       expect.stringContaining('counted from the start'),
+      expect.stringContaining('Webhooks that were accepted before can be accepted once more'),
+      expect.stringContaining('Who leads is decided anew'),
     ]);
     expect((await copies(bus))['-journal']).toBe(3);
   }, 90_000);
@@ -141,13 +149,20 @@ describe.skipIf(natsMissing)(`a NATS cluster of three${natsMissing ? `: ${natsMi
     expect(reader.payloads()).toEqual(numbers(count));
     expect(await one.history({ limit: 1000 })).toHaveLength(count);
     await victim.start();
+    // Of a journal at rest 2.10 tells that the copy of a server that came back is behind, until something is stored.
     await vi.waitFor(async () => {
+      await one.publish({ topic, payload: 'more' });
       expect((await journal(one)).peers.every(({ current }) => current)).toBe(true);
     }, election);
   }, 120_000);
 
   it('is not ready without a majority: the probe says so and publishers are refused in time, and all comes back', async () => {
-    const bus = await open({ publishTimeoutMs: 1500 });
+    // A server that was killed may not count yet: the bus raises what was made meanwhile.
+    const bus = await open({ publishTimeoutMs: 1500, maintainEveryMs: 500 });
+    await vi.waitFor(async () => {
+      const { replicas, peers } = await journal(bus);
+      expect([replicas, peers.filter(({ current }) => current).length]).toEqual([3, 2]);
+    }, election);
     const { leader, peers } = await journal(bus);
     await vi.waitFor(() => bus.publish({ topic, payload: 'before', id: 'before' }), election);
     const others = peers.map(({ name }) => server(name));

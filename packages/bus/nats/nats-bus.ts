@@ -48,7 +48,7 @@ export async function openNatsBus(access: NatsAccess, setup: Setup): Promise<Bus
     let report: (loss: Loss) => void = () => undefined;
     const resources = await openResources(connection, { ...setup, onLoss: (loss) => report(loss) });
     const bus = new NatsBus(connection, resources, setup);
-    report = (loss) => bus.reportLoss(loss);
+    report = (loss) => void bus.reportLoss(loss);
     return bus;
   } catch (error) {
     await connection.nats.close();
@@ -244,12 +244,30 @@ class NatsBus extends BaseBus {
     throw new BusError('unavailable', words);
   }
 
-  /** Says on the bus, once, what may be lost. */
-  reportLoss({ stream, words }: Loss): void {
+  /** Says on the bus what may be lost, once, whoever has created the new stream. */
+  async reportLoss(loss: Loss): Promise<void> {
+    const { stream, words } = loss;
     const payload = { source: 'bus', plugin: 'bus', stream, error: words };
-    this.publish({ topic: errorTopic, payload }).catch((error: unknown) =>
-      this.setup.logger.error({ stream, err: error }, `failed to publish ${errorTopic}`),
-    );
+    try {
+      if (await this.#isFirstToReport(loss)) await this.publish({ topic: errorTopic, payload });
+    } catch (error) {
+      this.setup.logger.error({ stream, err: error }, `failed to publish ${errorTopic}`);
+    }
+  }
+
+  /** Twice is better than never: only another report that is there for sure makes it false. */
+  async #isFirstToReport({ stream, created }: Loss): Promise<boolean> {
+    if (created === undefined) return true;
+    const { progress } = this.#resources;
+    const key = `vanished.${stream}.${Date.parse(created)}`;
+    // The bucket itself may be among what has vanished.
+    await this.#restore();
+    try {
+      await progress.create(key, '');
+      return true;
+    } catch {
+      return (await progress.get(key).catch(() => null)) === null;
+    }
   }
 
   #untilElected<Answer>(ask: () => Promise<Answer>): Promise<Answer> {

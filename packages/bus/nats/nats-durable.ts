@@ -89,8 +89,14 @@ export class NatsDurable {
 
   async #leave(puller: DurablePuller, member: Member): Promise<void> {
     if (!puller.delivery.leave(member) || puller.delivery.members > 0) return;
-    if (!this.#context.connection.connected) return;
-    await this.#context.consumers.notePlace(puller.name);
+    const { connection, consumers, delivery } = this.#context;
+    if (!connection.connected) return;
+    // It has left, whether that can be noted or not.
+    await consumers
+      .notePlace(puller.name)
+      .catch((error: unknown) =>
+        delivery.logger.warn({ durable: puller.name, err: error }, 'failed to note place of durable name'),
+      );
   }
 
   async #forget(puller: DurablePuller, member: Member): Promise<void> {

@@ -1,6 +1,9 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { type Bus, createNatsBus, type NatsBusOptions } from '@trunkline/bus';
 import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openLine } from '../fixtures/line.ts';
 import { gate, listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
 
 describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${natsMissing}` : ''}`, () => {
@@ -19,8 +22,8 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     const bus = await createNatsBus({
       drainTimeoutMs: 500,
       ackWaitMs: 1000,
-      ...options,
       servers: server.url,
+      ...options,
     });
     buses.push(bus);
     return bus;
@@ -44,6 +47,90 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     await server.start();
     expect(await recalled).toBe('before');
     expect(await patientOne.keep('key', 'after')).toBe('before');
+  });
+
+  it('a memory and a lease whose buckets are deleted are there again, and the loss is told once', async () => {
+    const bus = await open();
+    const errors = await listen(bus, 'system.error');
+    const hooks = await bus.memory('hooks', { ttlMs: 60_000 });
+    await hooks.keep('key', 'before');
+    const lease = await bus.lease('leader', { ttlMs: 10_000 });
+    await vi.waitFor(() => lease.confirm(), patience);
+    const admin = await connect({ servers: server.url });
+    const manager = await jetstreamManager(admin);
+    for (const name of ['memory-60000', 'lease-10000']) await manager.streams.delete(`KV_bus-${name}`);
+    await admin.close();
+    expect(await hooks.keep('key', 'after')).toBe('after');
+    await vi.waitFor(() => lease.confirm(), patience);
+    const told = () => errors.messages.map(({ payload }) => (payload as { error: string }).error).toSorted();
+    await vi.waitFor(() => expect(told()).toHaveLength(2), patience);
+    expect(told()).toEqual([
+      expect.stringContaining('Who leads is decided anew.'),
+      expect.stringContaining('Webhooks that were accepted before can be accepted once more'),
+    ]);
+  });
+
+  /** Makes a failure of the server's next answer of a kind; what was asked for is done. */
+  const failing = (kind: string): [string, string] => {
+    const type = `"type":"io.nats.jetstream.api.v1.${kind}_response",`;
+    return [type, '"error":{"code":503,"description":"no leader"},'.padEnd(type.length)];
+  };
+
+  it('a loss is told though the answer that it was mended was lost', async () => {
+    const line = await openLine(server.port);
+    const bus = await open({ servers: line.url, maintainEveryMs: 50, replicas: 1 });
+    const errors = await listen(bus, 'system.error');
+    const admin = await connect({ servers: server.url });
+    line.alter([failing('stream_create')]);
+    await (await jetstreamManager(admin)).streams.delete('bus-dead');
+    await admin.close();
+    await errors.count(1);
+    expect(line.unaltered).toBe(0);
+    expect(errors.payloads()).toEqual([
+      expect.objectContaining({ error: expect.stringContaining('The dead letters are lost.') }),
+    ]);
+    await bus.stop();
+    await line.close();
+  });
+
+  it('a subscriber leaves though the journal has no leader, and can come back', async () => {
+    const line = await openLine(server.port);
+    const bus = await open({ servers: line.url });
+    const handled: unknown[] = [];
+    const join = () =>
+      bus.subscribe('message.inbound.#', ({ payload }) => void handled.push(payload), { durable: 'reader' });
+    const first = await join();
+    line.alter([failing('stream_info')]);
+    await first.unsubscribe();
+    expect(line.unaltered).toBe(0);
+    await bus.publish({ topic: 'message.inbound.a', payload: 1 });
+    await join();
+    await vi.waitFor(() => expect(handled).toEqual([1]), patience);
+    await bus.stop();
+    await line.close();
+  });
+
+  it('a bucket that vanished is told though it is opened anew, or somebody who starts creates it first', async () => {
+    const bus = await open();
+    const loggers = [recordingLogger(), recordingLogger()];
+    const others = await Promise.all(loggers.map((logger) => open({ logger, maintainEveryMs: 50 })));
+    const errors = await listen(bus, 'system.error');
+    const told = () => errors.messages.map(({ payload }) => (payload as { stream: string }).stream);
+    for (const each of [bus, ...others]) await each.memory('hooks', { ttlMs: 60_000 });
+    const admin = await connect({ servers: server.url });
+    const manager = await jetstreamManager(admin);
+    await manager.streams.delete('KV_bus-memory-60000');
+    await bus.memory('incidents', { ttlMs: 60_000 });
+    await vi.waitFor(() => expect(told()).toEqual(['KV_bus-memory-60000']), patience);
+    // As by one that starts: nobody who knew the old one has created it.
+    const { config } = await manager.streams.info('bus-dead');
+    await manager.streams.delete('bus-dead');
+    await manager.streams.add(config);
+    await admin.close();
+    const haveSeen = () =>
+      loggers.every(({ lines }) => lines.some(({ text }) => text.includes('bus-dead had vanished')));
+    await vi.waitFor(() => expect([haveSeen(), told().includes('bus-dead')]).toEqual([true, true]), patience);
+    expect(told()).toEqual(['KV_bus-memory-60000', 'bus-dead']);
   });
 
   it('who asks about a lease is answered after the next try, however long it has been away', async () => {

@@ -35,7 +35,7 @@ export interface Resources {
   deadLetters: string;
   /** Subject of a durable name's dead letters. */
   deadSubject(name: string): string;
-  /** Counts of attempts, and how far names without subscribers had come. */
+  /** Counts of attempts, how far names without subscribers had come, and which losses are reported. */
   progress: KV;
   keeper: StreamKeeper;
 }
@@ -93,7 +93,7 @@ export async function openResources(connection: Connection, setup: ResourceSetup
       keeper,
     };
   } catch (error) {
-    const words = `The streams of the bus cannot be prepared on NATS: ${errorMessage(error)}. The server needs JetStream (nats-server -js) and room for ${settings.retainBytes} bytes.`;
+    const words = `The streams of the bus cannot be prepared on NATS: ${errorMessage(error)}. The server needs JetStream (nats-server -js; a leaf node does not pass it on) and room for ${settings.retainBytes} bytes.`;
     throw new BusError('engine_failed', words, { cause: error });
   }
 }

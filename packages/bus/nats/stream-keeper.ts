@@ -10,7 +10,7 @@ import {
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, Mutex } from '@trunkline/std';
 import type { BusLogger, BusStream } from '../port.ts';
 
 export type NamedConfig = Partial<StreamConfig> & { name: string };
@@ -19,6 +19,8 @@ export type NamedConfig = Partial<StreamConfig> & { name: string };
 export interface Loss {
   stream: string;
   words: string;
+  /** Of a stream that had vanished: when the new one was created. Every bus that knew the old one finds out. */
+  created?: string;
 }
 
 export interface KeeperSettings {
@@ -77,6 +79,8 @@ export class StreamKeeper {
   readonly #settings: KeeperSettings;
   readonly #kept = new Map<string, Kept>();
   readonly #onLoss: (loss: Loss) => void;
+  /** Each loss is found once. */
+  readonly #looks = new Mutex();
   #restoring: Promise<void> | undefined;
   #restoredAt = Number.NEGATIVE_INFINITY;
   #warned = false;
@@ -198,6 +202,8 @@ export class StreamKeeper {
     loss: LossNote,
   ): Promise<StreamInfo> {
     const { manager } = this.#settings;
+    const before = this.#kept.get(name);
+    if (before !== undefined) await this.#restoreOne(name, before);
     const known = await found(manager.streams.info(name));
     if (known === undefined) await this.#create(name, create);
     const info = known ?? (await manager.streams.info(name));
@@ -260,7 +266,11 @@ export class StreamKeeper {
     }
   }
 
-  async #restoreOne(name: string, kept: Kept): Promise<void> {
+  #restoreOne(name: string, kept: Kept): Promise<void> {
+    return this.#looks.run(() => this.#look(name, kept));
+  }
+
+  async #look(name: string, kept: Kept): Promise<void> {
     const { manager, logger } = this.#settings;
     const known = await found(manager.streams.info(name));
     if (known?.created === kept.created) return;
@@ -274,8 +284,7 @@ export class StreamKeeper {
     kept.acknowledged = 0;
     const words = `The stream ${name} had vanished from NATS and was created again. ${kept.loss.words}`;
     logger.error({ stream: name, before, created }, words);
-    // Of several switchboards the one that created it tells the operator.
-    if (known === undefined) this.#onLoss({ stream: name, words });
+    this.#onLoss({ stream: name, words, created });
   }
 }
 

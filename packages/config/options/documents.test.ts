@@ -131,6 +131,30 @@ describe('environmentExample', () => {
     expect(places).not.toContain(-1);
   });
 
+  it('puts what a command shares with one service into the section of that service', () => {
+    const ports = {
+      voicePort: integer({ env: 'VOICE_PORT', default: 7866, doc: 'Port of voice.' }),
+      agentPort: integer({ env: 'AGENT_PORT', default: 7870, doc: 'Port of the agent.' }),
+      apart: text({ env: 'OF_THE_COMMAND', doc: 'Its own.' }),
+      ...logOptions,
+    };
+    const speaker = defineOptions('speaker', 'Speaker', {
+      port: integer({ env: ['PORT', 'VOICE_PORT'], doc: 'Port to listen on.' }),
+      ...logOptions,
+    });
+    const up = { ...defineOptions('up', 'Together', ports), isCommand: true };
+    const lines = environmentExample([up, speaker, agent]).split('\n');
+    const sectionOf = (name: string) => {
+      const at = lines.findIndex((line) => line.startsWith(`# ${name}=`));
+      return lines.slice(0, at).findLast((line) => line.startsWith('# == '));
+    };
+    expect(sectionOf('VOICE_PORT')).toContain('Speaker');
+    expect(sectionOf('AGENT_PORT')).toContain('Agent');
+    expect(sectionOf('OF_THE_COMMAND')).toContain('Together');
+    expect(sectionOf('LOG_LEVEL')).toContain('Shared');
+    expect(lines.filter((line) => line.startsWith('# VOICE_PORT='))).toHaveLength(1);
+  });
+
   it('leaves secrets blank and comments out everything else', () => {
     const active = example.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(active).toEqual(['LLM_API_KEY=', 'A_KEY=', 'TRUNKLINE_SECRETS_KEY=']);

@@ -119,13 +119,26 @@ export function sectionsOf(tables: readonly OptionTable[]): Section[] {
 
 function usesByName(tables: readonly OptionTable[]): Map<string, Use[]> {
   const uses = new Map<string, Use[]>();
-  for (const { title, service, options } of tables) {
+  for (const { title, service, options, isCommand } of tables) {
     for (const option of Object.values(options)) {
       const name = option.env[0] ?? `${service} ${option.flag}`;
-      uses.set(name, [...(uses.get(name) ?? []), { title, option }]);
+      const [reader, ...others] = isCommand ? tables.filter((table) => isReadBy(table, name)) : [];
+      const owner = others.length === 0 ? reader : undefined;
+      const before = uses.get(name) ?? [];
+      const isTold = before.length > 0 || isFirstIn(owner, name);
+      uses.set(name, owner && isTold ? before : [...before, { title: owner?.title ?? title, option }]);
     }
   }
   return uses;
+}
+
+function isReadBy({ options, isCommand }: OptionTable, name: string): boolean {
+  return !isCommand && Object.values(options).some(({ env }) => env.includes(name));
+}
+
+/** Whether the table has a line of its own for the variable. */
+function isFirstIn(table: OptionTable | undefined, name: string): boolean {
+  return Object.values(table?.options ?? {}).some(({ env }) => env[0] === name);
 }
 
 /** Options without a heading, which would seem to belong to another one; then what people set first. */

@@ -84,6 +84,8 @@ export type OptionTable<Options extends OptionSet = OptionSet> = {
   readonly service: string;
   readonly title: string;
   readonly options: Options;
+  /** Of a command: what it shares with one service alone stands with that service. */
+  readonly isCommand?: boolean;
   /** Fails with a ConfigError for values with which the service refuses to start. */
   check?(values: object, context: StartContext): Promise<void>;
 };

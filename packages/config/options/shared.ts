@@ -129,9 +129,14 @@ export const homeOptions = {
       min: 1,
       default: 365,
     }),
+    auditRequired: toggle({
+      env: 'AUDIT_REQUIRED',
+      doc: 'While the audit log cannot be written (full disk, wrong file rights), tools that do more than read are refused. Off: they run, and only the log of the service says that their entries are missing.',
+      default: true,
+    }),
     quotaMb: integer({
       env: 'QUOTA_MB',
-      doc: 'Megabytes each person may store of each kind: tasks, conversations, notes and files. The same limit counts for what a person sends to the switchboard and uploads to voice in a day. All anonymous callers share one quota; the operator has no limit. 0 turns quotas off.',
+      doc: 'Megabytes each person may store of each kind: tasks, conversations, notes and files. The same limit counts for what a person sends to the switchboard, on chats and by mail too, and uploads to voice in a day. All anonymous callers share one quota; the operator has no limit. 0 turns quotas off.',
       min: 0,
       default: 1024,
     }),
@@ -300,7 +305,7 @@ export const fetchOptions = group('Private addresses', {
 export const sandboxOptions = group('Sandbox', {
   sandbox: choice({
     env: 'TRUNKLINE_SANDBOX',
-    doc: 'Isolation of commands, MCP servers, coding agents and plugins. auto uses a sandbox (bubblewrap) where there is one and warns otherwise; require refuses to run them without one; off never uses one.',
+    doc: 'Isolation of commands, MCP servers, coding agents and plugins. auto uses a sandbox (bubblewrap, or a container with SANDBOX_IMAGE) and refuses to run them where there is none, except programs with sandbox: off in their own settings; require refuses those too; off never uses one, and programs have all rights of the account.',
     values: ['auto', 'require', 'off'],
     ignoreCase: true,
     default: 'auto',

@@ -49,7 +49,7 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /** Reading a pipe, a socket or a device would wait for ever, and would keep the process from ending. */
-async function readPlainFile(path: string): Promise<Uint8Array> {
+export async function readPlainFile(path: string): Promise<Buffer> {
   const found = await stat(path);
   if (!found.isFile() && !found.isDirectory()) throw notPlain(path);
   return await readFile(path);

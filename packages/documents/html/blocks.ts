@@ -14,9 +14,9 @@ const MARK =
   /^\s*(?:\[?(?:\d{1,3}|[a-z*†‡§])\]?|\[(?:note|nb|citation needed|edit)\s*\d*\]|¶|#|§|↑|\^|↩︎?)\s*$/i;
 
 /** Writes the elements of a page as pieces of Markdown, in the order of the page. */
-export function writeBlocks(body: Element, facts: ReadonlyMap<Element, Facts>): Piece[] {
+export function writeBlocks(elements: readonly Element[], facts: ReadonlyMap<Element, Facts>): Piece[] {
   const writer = new BlockWriter(facts);
-  writer.write(body);
+  for (const element of elements) writer.write(element);
   writer.flush();
   return writer.pieces;
 }

@@ -1,20 +1,34 @@
-import { assemble, type ExtractedDocument, ExtractionError, type Piece } from '../document.ts';
+import {
+  assemble,
+  type ExtractedDocument,
+  ExtractionError,
+  PAGE_WITHOUT_TEXT,
+  type Piece,
+  type RawDocument,
+} from '../document.ts';
 import { writeBlocks } from './blocks.ts';
-import { bodyOf, mapPage } from './regions.ts';
-import { descendants, type Page, parseTree, textContent } from './tree.ts';
+import { bodyOf, type Facts, mapPage } from './regions.ts';
+import { descendants, type Element, type Page, parseTree, textContent } from './tree.ts';
 
 /** The text of a page: its main part, and all else that a reader sees. */
-export function extractHtml(html: string, name: string, isCut = false): ExtractedDocument {
+export function extractHtml(
+  html: string,
+  name: string,
+  { isCut = false, isContentOnly = false }: Pick<RawDocument, 'isCut' | 'isContentOnly'> = {},
+): ExtractedDocument {
   const page = parseTree(html);
+  if (isContentOnly) removeMenus(page.root);
   const { facts, hidden, isMarked } = mapPage(page);
-  const pieces = writeBlocks(bodyOf(page.root), facts);
-  if (!isMarked) trimEnds(pieces);
+  const body = bodyOf(page.root);
+  const content = isContentOnly ? contentOf(body, facts) : [body];
+  const pieces = writeBlocks(content, facts);
+  if (!isMarked && content.includes(body)) trimEnds(pieces);
   moveOrphans(pieces);
   if (!pieces.some(({ region }) => region === 'main'))
     for (const piece of pieces)
       if (piece.region === 'side' || piece.region === 'chrome') piece.region = 'main';
   const { text, mainLength, blocks, isWhole } = assemble(pieces);
-  if (text === '') throw new ExtractionError('is a page without text');
+  if (text === '') throw new ExtractionError(PAGE_WITHOUT_TEXT);
   const { title, published, language } = metaOf(page);
   return {
     title: title || name,
@@ -22,10 +36,35 @@ export function extractHtml(html: string, name: string, isCut = false): Extracte
     mainLength,
     blocks,
     hidden,
-    isWhole: !isCut && hidden === 0 && isWhole,
+    isWhole: !isCut && !isContentOnly && hidden === 0 && isWhole,
     ...(published !== undefined && { published }),
     ...(language !== undefined && { language }),
   };
+}
+
+function removeMenus(element: Element): void {
+  element.children = element.children.filter(
+    (child) => typeof child === 'string' || (child.name !== 'nav' && child.name !== 'footer'),
+  );
+  for (const child of element.children) if (typeof child !== 'string') removeMenus(child);
+}
+
+/** Articles with a smaller share of the page's text than this may be teasers of others. */
+const LEAST_SHARE = 0.4;
+
+/** What the page marks as its content: `main`, else its articles, else all of it. */
+function contentOf(body: Element, facts: ReadonlyMap<Element, Facts>): Element[] {
+  const lengthOf = (element: Element) => facts.get(element)?.length ?? 0;
+  const outermost = (isKind: (element: Element) => boolean, element = body): Element[] => {
+    if (lengthOf(element) === 0) return [];
+    if (isKind(element)) return [element];
+    return element.children.flatMap((child) => (typeof child === 'string' ? [] : outermost(isKind, child)));
+  };
+  const mains = outermost(({ name, attribs }) => name === 'main' || attribs.role === 'main');
+  if (mains.length > 0) return mains;
+  const articles = outermost(({ name }) => name === 'article');
+  const held = articles.reduce((sum, article) => sum + lengthOf(article), 0);
+  return articles.length > 0 && held >= lengthOf(body) * LEAST_SHARE ? articles : [body];
 }
 
 /** A paragraph of at least so many characters, with few of them in links, is prose. */

@@ -141,6 +141,9 @@ it.each([
   ['spaces in code', `<pre>${' '.repeat(300_000)}x</pre>`],
   ['comments', `<style>${'/*'.repeat(200_000)}</style>`],
   ['headings', '<h2>One</h2><aside>b</aside>'.repeat(20_000)],
+  ['lines of a drawing', `<svg>${'<path d="M0 0h9"/>'.repeat(10_500)}</svg>`],
+  ['elements in a comment', `<!--${'<div>'.repeat(10_500)}-->`],
+  ['comparisons in a script', `<script>${'if (a<b && c) d();'.repeat(10_500)}</script>`],
 ])('a page of many %s is read in little time', (_, html) => {
   expect(read(`${html}<p>${prose}</p>`).text).toContain('dredged');
 });

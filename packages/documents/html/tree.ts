@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import { ExtractionError } from '../document.ts';
 
 export interface Element {
   name: string;
@@ -17,6 +18,8 @@ export interface Page {
 
 /** Elements below this depth are not built; their text belongs to the element at that depth. */
 const DEEPEST = 200;
+/** Beyond this the parser's time grows with the square of the page, and no page for people is nested so deep. */
+const TOO_DEEP = 10_000;
 /** Their contents are no text of the page. */
 const UNREAD = new Set(
   'script style noscript template svg iframe object embed canvas audio video annotation rp'.split(' '),
@@ -35,6 +38,7 @@ export function parseTree(markup: string, { xml = false } = {}): Page {
     {
       onopentag(name, attribs) {
         depth += 1;
+        if (!xml && depth > TOO_DEEP) throw new ExtractionError('is nested too deep to be read');
         if (unread !== undefined) return;
         const isVoid = !xml && VOID.has(name);
         if (!xml && UNREAD.has(name) && !isVoid) {

@@ -1,4 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { lazy } from '@trunkline/std';
 
 /** Blocks that lead into this machine, its networks, or nowhere; from the IANA special-purpose registries. */
 const REFUSED_IPV4: readonly (readonly [block: string, kind: string])[] = [
@@ -33,9 +34,10 @@ const REFUSED_IPV6: readonly (readonly [block: string, kind: string])[] = [
   ['3fff::/20', 'a documentation address'],
 ];
 
-const GLOBAL_UNICAST = blockList('2000::/3');
-
-const REFUSED = [...REFUSED_IPV4, ...REFUSED_IPV6].map(([block, kind]) => ({ list: blockList(block), kind }));
+const blocks = lazy(() => ({
+  globalUnicast: blockList('2000::/3'),
+  refused: [...REFUSED_IPV4, ...REFUSED_IPV6].map(([block, kind]) => ({ list: blockList(block), kind })),
+}));
 
 /** What is wrong with an address for public use, or undefined when nothing is. */
 export function refusedKind(address: string): string | undefined {
@@ -43,9 +45,10 @@ export function refusedKind(address: string): string | undefined {
   if (!isIPv4(plain) && !isIPv6(plain)) return 'not an address';
   const inner = embeddedIpv4(plain);
   if (inner !== undefined) return refusedKind(inner);
-  const refused = REFUSED.find(({ list }) => contains(list, plain));
-  if (refused !== undefined) return refused.kind;
-  return isIPv6(plain) && !contains(GLOBAL_UNICAST, plain) ? 'a reserved address' : undefined;
+  const { refused, globalUnicast } = blocks();
+  const found = refused.find(({ list }) => contains(list, plain));
+  if (found !== undefined) return found.kind;
+  return isIPv6(plain) && !contains(globalUnicast, plain) ? 'a reserved address' : undefined;
 }
 
 /** The IPv4 address that an IPv4-mapped (::ffff:0:0/96) or NAT64 (64:ff9b::/96) address stands for. */

@@ -15,11 +15,14 @@ const FOLDERS: Readonly<Record<string, string>> = {
   reference: 'Reference',
 };
 
+/** By directory: the services of a process show the same pages. */
+const manuals = new Map<string, Promise<Map<string, HelpPage>>>();
+
 /** The documentation at `/help`, with search. Pages are read with the first request. */
 export function mountHelp<E extends Env>(app: Hono<E>, directory: string = DOCS): void {
-  let reading: Promise<Map<string, HelpPage>> | undefined;
   const manual = () => {
-    reading ??= readManual(directory);
+    const reading = manuals.get(directory) ?? readManual(directory);
+    manuals.set(directory, reading);
     return reading;
   };
   app.get('/help', async (context) => {

@@ -39,12 +39,17 @@ export function describeRoute(description: RouteDescription): MiddlewareHandler 
         ? {}
         : { content: { [mediaType]: {} } }
       : { content: { [mediaType]: { schema: resolver(response) } } };
+  // Getters, as only the document needs the schemas, and making them takes its time of each start.
   const parameters = [
     ...Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
       name,
       in: 'query' as const,
-      required: !(schema as z.ZodType).isOptional(),
-      schema: jsonSchema(schema as z.ZodType),
+      get required() {
+        return !(schema as z.ZodType).isOptional();
+      },
+      get schema() {
+        return jsonSchema(schema as z.ZodType);
+      },
     })),
     ...Object.entries(headers).map(([name, words]) => ({
       name,
@@ -57,7 +62,16 @@ export function describeRoute(description: RouteDescription): MiddlewareHandler 
     ...texts,
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
-      requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body) } } },
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            get schema() {
+              return jsonSchema(body);
+            },
+          },
+        },
+      },
     }),
     ...(example !== undefined && { [EXAMPLE_FIELD]: example }),
     responses: { ...errorResponses(errors), [status]: { description: 'Success.', ...content } },

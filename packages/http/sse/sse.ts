@@ -16,7 +16,10 @@ export interface SseSource {
 }
 
 export interface SseSubscriber extends SseSource {
-  send(frame: SseFrame): void;
+  /** False when the reader lags; what is sent then waits in the queue. */
+  send(frame: SseFrame): boolean;
+  /** Resolves when the reader has caught up, and also when it has left. */
+  drained(): Promise<void>;
   /** Ends the stream after what was sent. */
   end(): void;
 }
@@ -141,11 +144,16 @@ class StreamSender {
     this.#queue = new FrameQueue(options.queue);
   }
 
-  send(frame: SseFrame): void {
-    if (this.#ending || this.#stream.closed) return;
+  send(frame: SseFrame): boolean {
+    if (this.#ending || this.#stream.closed) return true;
     const chunk = toChunk(frame);
     if (this.#blocked) this.#enqueue(chunk);
     else this.#write(chunk);
+    return !this.#blocked;
+  }
+
+  async drained(): Promise<void> {
+    while (this.#blocked && !this.#stream.closed) await this.#stream.drained();
   }
 
   /** Ends the stream once everything sent has been written. */
@@ -194,7 +202,12 @@ function pumpPush(
   };
   const sender = new StreamSender(stream, { queue, overflow, onDrop });
   try {
-    const stop = subscribe({ ...source, send: (frame) => sender.send(frame), end: () => sender.end() });
+    const stop = subscribe({
+      ...source,
+      send: (frame) => sender.send(frame),
+      drained: () => sender.drained(),
+      end: () => sender.end(),
+    });
     if (stream.signal.aborted) stop();
     else stream.signal.addEventListener('abort', stop, { once: true });
   } catch (error) {

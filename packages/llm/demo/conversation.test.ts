@@ -119,6 +119,13 @@ describe('talk', () => {
   });
 
   it('says so when it understands nothing', async () => {
-    expect((await ask('flurb the gronk')).text).toContain('I found nothing in that I can act on.');
+    const { text } = await ask('flurb the gronk');
+    expect(text).toContain('I found nothing in that I can act on.');
+    // All of what it can do is for those who ask.
+    expect(text.match(/^- /gm)).toHaveLength(5);
+    expect(text).toContain('Say "help" for all examples.');
+    const whole = await ask('help');
+    expect(whole.text.match(/^- /gm)?.length).toBeGreaterThan(10);
+    expect(whole.text).not.toContain('Say "help"');
   });
 });

@@ -13,6 +13,9 @@ import type { Call, OfferedTool, Outcome, Situation } from './types.ts';
 const naming =
   /\b(?:use|call|run|invoke)\s+(?:the\s+)?tool\s+[`"']?([\w.:/-]*\w)[`"']?(?:\s+(?:with|on|using)(?:\s+(?:arguments|input))?:?\s*(?=\{))?/gi;
 
+/** Shown to somebody who did not ask for help. */
+const fewExamples = 5;
+
 /** Wishes stand at the beginning; what follows is text, in which looking for them would only cost time. */
 const longestMessage = 4000;
 
@@ -184,7 +187,7 @@ function searchForIt(request: DemoRequest): Call[] | undefined {
 
 /** An answer to a message that asks for no tool. */
 function talk(request: DemoRequest): string {
-  return plainAnswer(request) ?? `I found nothing in that I can act on. ${help(request)}`;
+  return plainAnswer(request) ?? `I found nothing in that I can act on. ${help(request, fewExamples)}`;
 }
 
 /** An answer to a message that is clear in itself; undefined for any other. */
@@ -199,7 +202,7 @@ function plainAnswer(request: DemoRequest): string | undefined {
   return sentencesOf(text).length >= 4 ? `In short: ${summarise(text, { sentences: 2 })}` : undefined;
 }
 
-function help({ tools }: DemoRequest): string {
+function help({ tools }: DemoRequest, most = Number.POSITIVE_INFINITY): string {
   const situation = { tools, now: new Date(0), previous: '' };
   // Only what leads to a call here is suggested: research, say, may not be among the delegates.
   const possible = intents.flatMap(({ examples, recognise: leadsTo }) =>
@@ -210,7 +213,8 @@ function help({ tools }: DemoRequest): string {
     ...(tools.has('calculator') ? [`- ${suggestions.tool}`] : []),
     '- Summarise this in two sentences: <text>',
   ];
-  return `You can say, for example:\n${lines.join('\n')}`;
+  const more = lines.length > most ? ['', 'Say "help" for all examples.'] : [];
+  return ['You can say, for example:', ...lines.slice(0, most), ...more].join('\n');
 }
 
 /** A message in which every "use tool X with {json}" is replaced by a mark that stands for its call. */

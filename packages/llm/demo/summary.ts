@@ -47,7 +47,7 @@ function markedSentences(text: string): string[] {
 }
 
 function isProse(sentence: string): boolean {
-  return !/https?:\/\//.test(sentence) && sentence.split(/\s+/).length >= 4;
+  return !/^\||https?:\/\//.test(sentence) && sentence.split(/\s+/).length >= 4;
 }
 
 function withMark(sentence: string, mark: string): string {

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { BoundedMap } from '@trunkline/std';
+import { BoundedMap, lazy } from '@trunkline/std';
 
 /** Which program or provider answers at an endpoint. */
 export type EndpointKind =
@@ -107,19 +107,22 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-const local = new BlockList();
-for (const [net, prefix] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['100.64.0.0', 10],
-  ['169.254.0.0', 16],
-] as const)
-  local.addSubnet(net, prefix, 'ipv4');
-local.addAddress('::1', 'ipv6');
-local.addSubnet('fc00::', 7, 'ipv6');
-local.addSubnet('fe80::', 10, 'ipv6');
+const localBlocks = lazy(() => {
+  const blocks = new BlockList();
+  for (const [net, prefix] of [
+    ['127.0.0.0', 8],
+    ['10.0.0.0', 8],
+    ['172.16.0.0', 12],
+    ['192.168.0.0', 16],
+    ['100.64.0.0', 10],
+    ['169.254.0.0', 16],
+  ] as const)
+    blocks.addSubnet(net, prefix, 'ipv4');
+  blocks.addAddress('::1', 'ipv6');
+  blocks.addSubnet('fc00::', 7, 'ipv6');
+  blocks.addSubnet('fe80::', 10, 'ipv6');
+  return blocks;
+});
 
 /** Whether an address is of this machine or of its own network: a model there costs nothing per token. */
 export function isLocalAddress(baseUrl: string): boolean {
@@ -128,6 +131,6 @@ export function isLocalAddress(baseUrl: string): boolean {
 
 function isLocalHost(host: string): boolean {
   const version = isIP(host);
-  if (version !== 0) return local.check(host, version === 4 ? 'ipv4' : 'ipv6');
+  if (version !== 0) return localBlocks().check(host, version === 4 ? 'ipv4' : 'ipv6');
   return host !== '' && (!host.includes('.') || /\.(local|lan|internal|home\.arpa|localhost)$/.test(host));
 }

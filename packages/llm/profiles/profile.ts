@@ -22,7 +22,6 @@ const originKey = Symbol('origin of a model');
 
 const mostLearned = 500;
 const learned = new BoundedMap<string, Partial<ModelProfile>>(mostLearned);
-const foreign = profileFromTable('other', '', false);
 
 /** Marks a model as one of our gateway's, so that its profile can be found. */
 export function withOrigin(model: LanguageModelV4, origin: ModelOrigin): LanguageModelV4 {
@@ -37,7 +36,7 @@ export function originOf(model: object): ModelOrigin | undefined {
 /** How a model behaves, as far as is known now: by the table, the configuration and what was learned. */
 export function profileOf(model: object): ModelProfile {
   const origin = originOf(model);
-  return origin === undefined ? foreign : profileAt(origin);
+  return origin === undefined ? profileFromTable('other', '', false) : profileAt(origin);
 }
 
 /** How long a service waits for a model that is silent, where it says nothing else. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, globalAgent, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
@@ -191,6 +191,16 @@ describe('a frame of an answer', () => {
     const { content, finishReason } = await modelFor(reply).doGenerate({ prompt });
     expect(content).toEqual([{ type: 'text', text: 'Hello' }]);
     expect(finishReason.unified).toBe('stop');
+  });
+
+  it('leaves its connection to the next call, though its turn ends before the server ends the answer', async () => {
+    const model = modelFor({ body: events(...hello, stop) + done, held: true });
+    const caller = new AbortController();
+    await collect((await model.doStream({ prompt, abortSignal: caller.signal })).stream);
+    const name = globalAgent.getName({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+    const socket = globalAgent.sockets[name]?.at(-1);
+    caller.abort();
+    expect(socket?.destroyed).toBe(false);
   });
 
   it('is read alike wherever it is cut, also inside a character', async () => {

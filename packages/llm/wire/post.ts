@@ -27,7 +27,7 @@ const releaseMs = 1_000;
  * that is being loaded may need, and costs twice the CPU a call. The time limits of a call come with its signal.
  */
 export async function postJson(url: URL, options: PostOptions, redirects = 0): Promise<WireResponse> {
-  const response = await send(url, options);
+  const { response, detach } = await send(url, options);
   const { statusCode: status = 0, headers } = response;
   const moved = [301, 302, 307, 308].includes(status) ? headers.location : undefined;
   if (moved !== undefined && URL.canParse(moved, url)) {
@@ -41,7 +41,11 @@ export async function postJson(url: URL, options: PostOptions, redirects = 0): P
     headers: flatHeaders(response),
     body: response.iterator({ destroyOnReturn: false }),
     close: () => void response.destroy(),
-    release: () => release(response),
+    release() {
+      // The turn that ends now aborts whatever still runs for it; the connection stays for the next one.
+      detach();
+      release(response);
+    },
   };
 }
 
@@ -58,7 +62,13 @@ export async function readErrorBody({ body, close }: WireResponse): Promise<stri
   return new TextDecoder().decode(Buffer.concat(pieces));
 }
 
-async function send(url: URL, { headers, body, signal }: PostOptions): Promise<IncomingMessage> {
+interface Sent {
+  response: IncomingMessage;
+  /** The signal does not concern it any more. */
+  detach(): void;
+}
+
+async function send(url: URL, { headers, body, signal }: PostOptions): Promise<Sent> {
   if (!/^https?:$/.test(url.protocol))
     throw new ModelError('misconfigured', { detail: 'LLM_GATEWAY_URL must be an http or https address' });
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -70,9 +80,10 @@ async function send(url: URL, { headers, body, signal }: PostOptions): Promise<I
   if (signal?.aborted) request.destroy(new ModelError('aborted'));
   const abort = () => void request.destroy(new ModelError('aborted'));
   signal?.addEventListener('abort', abort, { once: true });
-  request.once('close', () => signal?.removeEventListener('abort', abort));
+  const detach = () => signal?.removeEventListener('abort', abort);
+  request.once('close', detach);
   request.end(body);
-  return await promise;
+  return { response: await promise, detach };
 }
 
 function release(response: IncomingMessage): void {

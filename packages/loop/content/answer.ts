@@ -2,9 +2,16 @@ import { joinOrigins, type Origin } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
 import type { ModelMessage } from 'ai';
 import type { ModelStep } from '../model-step.ts';
-import type { ModelRecord, TurnEvent } from '../options.ts';
+import type { ModelRecord } from '../options.ts';
 import { markOf } from '../taint.ts';
-import { type Citation, type StoredFile, scheme, type TurnFiles } from './content.ts';
+import {
+  type AnswerContent,
+  type Citation,
+  contentOfFile,
+  type StoredFile,
+  scheme,
+  type TurnFiles,
+} from './content.ts';
 
 /** An answer of the model whose files are stored. */
 export interface ThoughtStep extends ModelStep {
@@ -28,8 +35,8 @@ export async function answerOf(
 export function* answerEvents({
   files = [],
   citations = [],
-}: Pick<ModelRecord, 'files' | 'citations'>): Generator<TurnEvent> {
-  for (const file of files) yield { type: 'file', file };
+}: Pick<ModelRecord, 'files' | 'citations'>): Generator<AnswerContent> {
+  for (const file of files) yield contentOfFile(file);
   for (const citation of citations) yield { type: 'citation', citation };
 }
 

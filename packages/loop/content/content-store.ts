@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { plainName } from '@trunkline/std';
 import {
   type Database,
   ifExists,
@@ -58,8 +59,6 @@ export class ContentError extends Error {
 const hourMs = 60 * 60 * 1000;
 /** How long a file stays that no stored conversation has. */
 const looseMs = 24 * hourMs;
-const linkMs = hourMs;
-const longestName = 150;
 
 /** Files on disk by the hash of their content, so that the same bytes are there once, whoever sent them. */
 export class ContentStore {
@@ -233,9 +232,9 @@ export class ContentStore {
     return bytes + storedBytes(this.#database, 'file', ['text'], own, owner);
   }
 
-  /** Path and query under which whoever holds them may read the file for an hour. Hand it to its owner alone. */
-  link(id: string): string {
-    const expires = Math.ceil((this.#options.now() + linkMs) / 1000);
+  /** Path and query under which whoever holds them may read the file for a while. Hand it to its owner alone. */
+  link(id: string, lifeMs = hourMs): string {
+    const expires = Math.ceil((this.#options.now() + lifeMs) / 1000);
     return `/files/${id}?expires=${expires}&signature=${this.#sign(id, expires)}`;
   }
 
@@ -292,14 +291,6 @@ const migrations = [
 
 function recordOf({ id, name, media_type, size }: Row): StoredFile {
   return { id, name, mediaType: media_type, size };
-}
-
-/** The last part of a name, without what a header, a page or a terminal could take for something else. */
-export function plainName(name: string): string {
-  const last = name.split(/[\\/]/).at(-1) ?? '';
-  // Cut first: a cut may leave half of a character, which then goes too.
-  const plain = last.slice(-longestName).replace(/[\p{C}"<>|:*?]/gu, '');
-  return plain.trim() || 'file';
 }
 
 function megabytes(bytes: number): string {

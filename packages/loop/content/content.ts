@@ -22,17 +22,22 @@ export interface NewFile {
 }
 
 /**
- * What a message holds besides its words, through whichever door it came. Reasoning, citations and the files of an
- * answer are events of the turn. `origins` says who wrote it, where that is not the person who sent it.
+ * What a message or an answer holds, through whichever door it comes and goes; text and reasoning of an answer stream as
+ * deltas. `origins` says who wrote it, where that is not the person who sent it.
  */
 export type Content = { origins?: readonly Origin[] } & (
   | { type: 'text'; text: string }
   /** The model sees or hears it, where it can. */
   | { type: Medium; file: StoredFile }
-  /** A document that was turned into text. */
-  | { type: 'file'; file: StoredFile; text: string; isWhole: boolean }
+  /** `text` is that of a document, for the model to read. */
+  | { type: 'file'; file: StoredFile; text?: string; isWhole?: boolean }
   | { type: 'data'; data: unknown; name?: string | undefined }
+  | { type: 'reasoning'; text: string }
+  | { type: 'citation'; citation: Citation }
 );
+
+/** What an answer holds beside its words. A turn gives each as an event of its own. */
+export type AnswerContent = Extract<Content, { file: StoredFile } | { citation: Citation }>;
 
 /** A page that an answer is drawn from, by the word of the model's endpoint. */
 export interface Citation {
@@ -86,11 +91,16 @@ function partsOf(content: Content): UserPart[] {
           `Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data, null, 1)}`,
         ),
       ];
+    case 'reasoning':
+      return [text(`Thoughts:\n${content.text}`)];
+    case 'citation':
+      return [text(`Source: ${[content.citation.title, content.citation.url].filter(Boolean).join(', ')}`)];
   }
 }
 
-function documentText({ file, text, isWhole }: Extract<Content, { type: 'file' }>): string {
+function documentText({ file, text, isWhole = true }: Extract<Content, { type: 'file' }>): string {
   const { id, name, mediaType } = file;
+  if (text === undefined) return unreadable(file);
   const rest = isWhole
     ? ''
     : '\n[The file goes on. If you have read_attachment, it reads the rest; else say that you have read the beginning alone.]';
@@ -102,11 +112,14 @@ const charactersPerToken = 3;
 
 /** The contents with their texts cut to what the model can take of them together. */
 export function fitContents(contents: readonly Content[], tokens: number): Content[] {
-  const readable = contents.filter(({ type }) => type === 'file' || type === 'data').length;
+  const readable = contents.filter(
+    ({ type }) => type === 'file' || type === 'data' || type === 'reasoning',
+  ).length;
   const most = Math.floor((tokens * charactersPerToken) / Math.max(1, readable));
   return contents.map((content) => {
-    if (content.type === 'file' && content.text.length > most)
+    if (content.type === 'file' && content.text !== undefined && content.text.length > most)
       return { ...content, text: content.text.slice(0, most), isWhole: false };
+    if (content.type === 'reasoning') return { ...content, text: content.text.slice(0, most) };
     return content.type === 'data' ? fitData(content, most) : content;
   });
 }
@@ -163,6 +176,12 @@ export function withMedia<Part extends Parameters<typeof withMark>[0]>(
     .filter(({ isShown, mediaType }) => isShown && isMedium.test(mediaType))
     .map(({ id, name, mediaType }) => ({ id, name, mediaType }));
   return pictures.length === 0 ? part : withMark(part, { pictures });
+}
+
+/** A file that a tool or the model made, by what it is. */
+export function contentOfFile(file: StoredFile): Extract<Content, { file: StoredFile }> {
+  if (!isMedium.test(file.mediaType)) return { type: 'file', file };
+  return { type: file.mediaType.startsWith('image/') ? 'image' : 'audio', file };
 }
 
 /** Stores the files of a call, and adds them to `made`; gives the text of a document that the model is to read. */

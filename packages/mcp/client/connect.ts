@@ -42,6 +42,7 @@ export async function sessionOptions<Server extends McpServerConfig>(
     configuredIn,
     sandbox,
     writable,
+    platform,
     oauth,
     sample,
   }: Pick<McpClientOptions<Server>, SharedOptions>,
@@ -51,6 +52,7 @@ export async function sessionOptions<Server extends McpServerConfig>(
     configuredIn: configuredIn?.(server) ?? `the configuration of ${server.name}`,
     sandbox,
     writable,
+    platform,
     sample,
     oauth: oauth && (await oauthSession(server, oauth)),
   };

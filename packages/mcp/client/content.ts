@@ -12,6 +12,7 @@ interface Content {
   mimeType?: string;
   uri?: string;
   name?: string;
+  description?: string;
   /** Base64. */
   data?: string;
   resource?: ResourceContent;
@@ -48,9 +49,12 @@ export function resourceContent(contents: readonly ResourceContent[]): McpConten
 }
 
 function plainText({ content, structuredContent }: Record<string, unknown>, separator: string): string {
-  const parts = asList(content).map(partText);
-  const text = parts.filter((part) => part !== '').join(separator);
-  return cut(text === '' && structuredContent !== undefined ? JSON.stringify(structuredContent) : text);
+  const given = asList(content);
+  const parts = given.map(partText);
+  // Servers say the same in words, where there are words: a picture says something else.
+  const hasWords = given.some(({ text, resource }) => text || resource?.text);
+  if (!hasWords && structuredContent !== undefined) parts.push(JSON.stringify(structuredContent));
+  return cut(parts.filter((part) => part !== '').join(separator));
 }
 
 /** Images, sound and embedded files of a result, as far as they fit; `leftOut` says that some do not. */
@@ -97,10 +101,13 @@ function asList(content: unknown): Content[] {
   return typeof content === 'object' && content !== null ? [content as Content] : [];
 }
 
-function partText({ type, text, mimeType, uri, name, resource }: Content): string {
+function partText({ type, text, mimeType, uri, name, description, resource }: Content): string {
   if (type === 'text') return text ?? '';
   if (type === 'resource') return resource?.text ?? resource?.uri ?? '';
-  if (type === 'resource_link') return `[resource ${name ?? ''}: ${uri ?? ''}]`;
+  if (type === 'resource_link') {
+    const more = [mimeType, description].filter(Boolean).join(', ');
+    return `[resource ${name ?? ''}: ${uri ?? ''}${more && ` (${more})`}]`;
+  }
   return `[${type ?? 'part'}${mimeType === undefined ? '' : ` ${mimeType}`}]`;
 }
 

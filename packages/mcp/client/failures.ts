@@ -10,7 +10,7 @@ type CallFailure = 'answered' | 'timed-out' | 'forgotten' | 'unsent' | 'cut' | '
 
 /** Of Node and of its fetch: no connection came about. */
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
-/** A server that closes an idle connection just as a request is written to it gives one of these. */
+/** The server, or the way to it, broke down after the request was written. */
 const cutCodes = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'UND_ERR_SOCKET']);
 const gatewayErrors = new Set([502, 503, 504]);
 const mostCauses = 5;

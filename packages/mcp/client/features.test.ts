@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { InputRequired, type ToolContext } from '@trunkline/llm';
 import { startMcpExample, startMcpServer } from '@trunkline/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { McpClients, type McpServerConfig } from '../index.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -37,10 +38,13 @@ async function open(servers: McpServerConfig[], options: object = {}) {
   return { clients, call, questionOf };
 }
 
+/** One server for all tests: each has sessions of its own there. */
+let started: ReturnType<typeof startMcpExample> | undefined;
+afterAll(async () => (await started)?.kill());
+
 async function example(): Promise<McpServerConfig> {
-  const { url, kill } = await startMcpExample();
-  cleanups.push(() => kill());
-  return { name: 'sdk', url };
+  started ??= startMcpExample();
+  return { name: 'sdk', url: (await started).url };
 }
 
 describe('the example server of the official SDK', { timeout: 120_000 }, () => {
@@ -117,10 +121,40 @@ it('asks a server that breaks the connection of a call again only with tools tha
     method === 'POST' && 'mcp-session-id' in headers && resets > 0 && resets-- > 0;
   const server = await startMcpServer({ tools: ['echo', 'add'], isReset });
   cleanups.push(() => server.stop());
-  const { call } = await open([{ name: 'net', url: server.url }]);
+  const { call } = await open([
+    { name: 'net', url: server.url, trusted: true },
+    { name: 'odd', url: server.url },
+  ]);
   resets = 1;
   expect(await call('net_echo', { words: 'hi' })).toBe('hi');
+  // What an untrusted server says about its tools does not count.
+  resets = 1;
+  expect(await call('odd_echo', { words: 'hi' })).toMatch(/^Error: the MCP server odd gave no answer: /);
   resets = 1;
   expect(await call('net_add', { a: 1, b: 1 })).toMatch(/^Error: the MCP server net gave no answer: /);
   expect([resets, await call('net_add', { a: 1, b: 1 })]).toEqual([0, '2']);
+});
+
+describe('a server that closes idle connections', () => {
+  const sums = async ({ url }: { url: string }, transport: 'http' | 'sse', count: number) => {
+    const { call } = await open([{ name: 'net', url, transport }]);
+    for (let a = 0; a < count; a += 1) expect(await call('net_add', { a, b: 1 })).toBe(String(a + 1));
+  };
+
+  it.each(['http', 'sse'] as const)(
+    'gets no call over one, also where it closes it just as a request arrives (%s)',
+    async (transport) => {
+      const used = new WeakSet<Socket>();
+      const isReset = ({ socket }: IncomingMessage) => used.has(socket) || !used.add(socket);
+      const server = await startMcpServer({ tools: ['add'], transport, isReset });
+      cleanups.push(() => server.stop());
+      await sums(server, transport, 5);
+    },
+  );
+
+  it('after a millisecond, and does not say so, gets every call', async () => {
+    const server = await startMcpServer({ tools: ['add'], keepAliveMs: 1 });
+    cleanups.push(() => server.stop());
+    await sums(server, 'http', 20);
+  });
 });

@@ -126,7 +126,8 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     const limits = { ...options, timeoutMs: this.callTimeoutMs, maxMs: this.maxCallMs };
     const { readOnly = false, idempotent = false } = this.#tools.find(({ name }) => name === tool) ?? {};
     const work = (session: McpSession) => session.call(tool, input, limits);
-    return await this.#use(options.signal, work, readOnly || idempotent);
+    // What an untrusted server says of itself must not have a call made twice.
+    return await this.#use(options.signal, work, this.server.trusted === true && (readOnly || idempotent));
   }
 
   /** Answers the question of a call; undefined if the call no longer waits. */
@@ -363,8 +364,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     if (!isDeepStrictEqual(failure, this.#logged))
       this.#options.logger.warn(failure, 'failed to reach MCP server; retrying');
     this.#logged = failure;
-    // Only a person can sign in, and connects then.
-    if (needsSignIn) return;
+    // Also where a person has to sign in: another service may store new tokens meanwhile.
     const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, MAX_RETRY_MS);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.start(), delay).unref();

@@ -1,6 +1,15 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { type AttachedFile, isReadOnly } from '@trunkline/llm';
 import { createSandbox } from '@trunkline/sandbox';
-import { freePort, mcpProgram, startMcpExample, startMcpServer, waitFor } from '@trunkline/testing';
+import {
+  freePort,
+  mcpProgram,
+  startMcpExample,
+  startMcpServer,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { McpClients, type McpServerConfig, type McpTool, probeMcpServer } from '../index.ts';
@@ -62,11 +71,40 @@ describe('a server that is a program', longTest, () => {
   it('is started by the sandbox, and not at all where that has to isolate it and cannot', async () => {
     const isolation = { kind: 'none' as const, reason: 'bubblewrap is not installed' };
     const { clients } = await open([program('echo')], {
-      sandbox: createSandbox({ mode: 'require', isolation }),
+      sandbox: createSandbox({ mode: 'auto', isolation }),
     });
     expect(clients.tools).toEqual([]);
-    const reason = expect.stringContaining('TRUNKLINE_SANDBOX=require');
+    const reason = expect.stringMatching(
+      /bubblewrap is not installed.*TRUNKLINE_SANDBOX=off for all, "sandbox: off"/,
+    );
     expect(warnings).toMatchObject([{ server: 'box', reason }]);
+  });
+
+  it('is not started on Windows either, unless its settings let it run without a sandbox', async () => {
+    const none = { kind: 'none' as const, reason: 'bubblewrap runs on Linux only, and this is win32' };
+    const container = { kind: 'container' as const, program: 'docker', image: 'debian' };
+    const connect = async (
+      isolation: typeof none | typeof container,
+      sandbox?: McpServerConfig['sandbox'],
+      mode: 'auto' | 'require' = 'auto',
+    ) => {
+      warnings = [];
+      const { clients } = await open([{ ...program('echo'), ...(sandbox && { sandbox }) }], {
+        platform: 'win32',
+        sandbox: createSandbox({ mode, isolation }),
+      });
+      return [...clients.tools.map(({ name }) => name), ...warnings.map(({ reason }) => reason)];
+    };
+    expect(await connect(none)).toEqual([
+      expect.stringMatching(/was not started: .*this is win32.*sandbox: off/),
+    ]);
+    expect(await connect(container)).toEqual([
+      expect.stringMatching(/as Windows finds them.*"sandbox: off"/),
+    ]);
+    expect(await connect(none, 'off', 'require')).toEqual([
+      expect.stringContaining('TRUNKLINE_SANDBOX=require'),
+    ]);
+    expect(await connect(none, 'off')).toEqual(['box_echo']);
   });
 
   it('offers its tools under its own name', async () => {
@@ -94,7 +132,7 @@ describe('a server that is a program', longTest, () => {
   });
 
   it('has its pictures handed on where files can be', async () => {
-    const { clients } = await open([program('media', 'album')]);
+    const { clients } = await open([program('media', 'album', 'crash', 'seen')]);
     const files: AttachedFile[] = [];
     const attach = async (file: AttachedFile) => void files.push(file);
     const signal = new AbortController().signal;
@@ -111,6 +149,14 @@ describe('a server that is a program', longTest, () => {
     const many = await clients.tools[1]?.execute({}, { signal, sessionId: 's', toolCallId: 'd', attach });
     expect(many).toContain('[2 of 12 files were left out: ');
     expect(files.map(({ mediaType }) => mediaType)).toEqual(Array(10).fill('image/png'));
+    files.length = 0;
+    const failed = await clients.tools[2]?.execute({}, { signal, sessionId: 's', toolCallId: 'e', attach });
+    expect(failed).toBe('Error: the page did not load\n[image image/png]\n(The person was given image.png.)');
+    expect(files).toMatchObject([{ name: 'image.png', mediaType: 'image/png' }]);
+    const seen = await clients.tools[3]?.execute({}, { signal, sessionId: 's', toolCallId: 'f', attach });
+    expect(seen).toBe(
+      '[image image/png]\n[resource log: file:///log (text/plain, What was seen)]\n{"ships":3}\n(The person was given image.png.)',
+    );
   });
 
   it('gets of the environment only what it is given', async () => {
@@ -129,6 +175,28 @@ describe('a server that is a program', longTest, () => {
   it('has no more tools than the limit', async () => {
     const { clients } = await open([program('pages=1500/400')]);
     expect(clients.tools).toHaveLength(1000);
+  });
+
+  it('is asked once more after it died in a call only if it says that the tool may be repeated', async () => {
+    const place = temporaryDirectory();
+    cleanups.push(() => place.remove());
+    const [put, post] = [join(place.path, 'put'), join(place.path, 'post')];
+    const tools = [`put=${put}`, `post=${post}`];
+    const { clients, call } = await open([{ ...program(...tools), trusted: true }]);
+    expect(await call('box_put', { words: 'one' })).toBe('stored');
+    expect(readFileSync(put, 'utf8')).toBe('one\none\n');
+    expect(await call('box_post', { words: 'one' })).toContain('gave no answer');
+    expect(readFileSync(post, 'utf8')).toBe('one\n');
+    // After a crash of ours the loop repeats it unasked; the claim of a server that nobody trusts does not count there.
+    const marked = (from: typeof clients) =>
+      from.tools.flatMap(({ name, idempotent }) => (idempotent ? [name] : []));
+    await waitFor(() => clients.tools.length === 2, patience);
+    expect(marked(clients)).toEqual(['box_put']);
+    const untrusted = await open([program(...tools)]);
+    expect(marked(untrusted.clients)).toEqual([]);
+    rmSync(put);
+    expect(await untrusted.call('box_put', { words: 'two' })).toContain('gave no answer');
+    expect(readFileSync(put, 'utf8')).toBe('two\n');
   });
 
   it('may die in a call: its stderr is for the operator, and it is started again', async () => {

@@ -13,7 +13,7 @@ afterEach(async () => {
 const signal = new AbortController().signal;
 const redirectUrl = 'http://127.0.0.1:7870/oauth/mcp/callback';
 
-function clientsWith(secrets: Map<string, string>) {
+function clientsWith(secrets: Map<string, string>, signIn: object = { redirectUrl: () => redirectUrl }) {
   const warnings: object[] = [];
   const store = {
     get: (name: string) => secrets.get(name),
@@ -24,7 +24,7 @@ function clientsWith(secrets: Map<string, string>) {
     clientName: 'test',
     logger: { warn: (fields) => void warnings.push(fields) },
     configuredIn: () => 'agent.yaml',
-    oauth: { store, redirectUrl: () => redirectUrl },
+    oauth: { store, ...signIn },
   });
   cleanups.push(() => clients.close());
   return { clients, warnings };
@@ -106,10 +106,18 @@ describe('a server that wants a sign-in', { timeout: 120_000 }, () => {
   });
 });
 
-/** An authorization server whose access tokens are good for one session, with the metadata that RFC 8414 and 9728 describe. */
-async function startRefreshing() {
+const atOnce = async (): Promise<unknown> => undefined;
+
+/**
+ * An authorization server whose access tokens are good until the test lets them expire, with the metadata that RFC 8414
+ * and 9728 describe. `beforeRenewal` holds new tokens, `beforeRefusal` the answer to a refresh token that was used before.
+ */
+async function startRefreshing({ beforeRenewal = atOnce, beforeRefusal = atOnce } = {}) {
   const grants: string[] = [];
-  let token = 'none';
+  let refresh = '';
+  /** Two requests that wait for each other, so that both come with the same token. */
+  let meeting: { path: string; missing: number; met: PromiseWithResolvers<void> } | undefined;
+  const valid = new Set<string>();
   let count = 0;
   const origin = await serve(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
@@ -117,6 +125,11 @@ async function startRefreshing() {
     const json = (value: object, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     const body = await bodyOf(request);
+    if (pathname === meeting?.path) {
+      meeting.missing -= 1;
+      if (meeting.missing === 0) meeting.met.resolve();
+      await meeting.met.promise;
+    }
     if (pathname.startsWith('/.well-known/oauth-protected-resource'))
       return json({ resource: `${base}/mcp`, authorization_servers: [base] });
     if (pathname.startsWith('/.well-known/oauth-authorization-server'))
@@ -135,13 +148,20 @@ async function startRefreshing() {
       return response.writeHead(302, { location: back }).end();
     }
     if (pathname === '/token') {
-      const grant = new URLSearchParams(body).get('grant_type') ?? '';
+      const given = new URLSearchParams(body);
+      const grant = given.get('grant_type') ?? '';
       grants.push(grant);
+      // As RFC 9700 has it, a refresh token is good for one use.
+      if (grant === 'refresh_token' && given.get('refresh_token') !== refresh)
+        return await beforeRefusal().then(() => json({ error: 'invalid_grant' }, 400));
       count += 1;
-      token = `access-${count}`;
-      return json({ access_token: token, token_type: 'bearer', expires_in: 60, refresh_token: `r-${count}` });
+      refresh = `r-${count}`;
+      valid.add(`Bearer access-${count}`);
+      const tokens = { access_token: `access-${count}`, token_type: 'bearer', refresh_token: refresh };
+      if (grant === 'refresh_token') await beforeRenewal();
+      return json({ ...tokens, expires_in: 60 });
     }
-    if (request.headers.authorization !== `Bearer ${token}`) {
+    if (!valid.has(request.headers.authorization ?? '')) {
       const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`;
       return response.writeHead(401, { 'www-authenticate': challenge }).end();
     }
@@ -155,13 +175,18 @@ async function startRefreshing() {
             capabilities: { tools: {} },
             serverInfo: { name: 'x', version: '1' },
           }
-        : { tools: [{ name: 'look', inputSchema: { type: 'object' } }] };
+        : {
+            tools: [{ name: 'look', inputSchema: { type: 'object' } }],
+            content: [{ type: 'text', text: 'seen' }],
+          };
     return json({ jsonrpc: '2.0', id, result });
   });
-  const expire = () => {
-    token = 'expired';
+  const expire = () => valid.clear();
+  const expireForBoth = (path: '/mcp' | '/token') => {
+    expire();
+    meeting = { path, missing: 2, met: Promise.withResolvers() };
   };
-  return { url: `${origin}/mcp`, grants, expire };
+  return { url: `${origin}/mcp`, grants, expire, expireForBoth };
 }
 
 async function serve(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
@@ -203,4 +228,70 @@ it('renews an expired token by itself, and asks for a sign-in when that fails', 
   const { clients: last } = clientsWith(secrets);
   await last.configure([{ name: 'net', url: server.url }]);
   expect(last.states[0]).toMatchObject({ state: 'sign-in' });
+});
+
+it('that the operator signs in to at one service lets in another, which renews the tokens too', async () => {
+  const server = await startRefreshing();
+  const secrets = new Map<string, string>();
+  const { clients: other } = clientsWith(secrets, {});
+  await other.configure([{ name: 'net', url: server.url }]);
+  const reason = expect.stringContaining("sign in on the agent's page Connections");
+  expect(other.states[0]).toMatchObject({ state: 'sign-in', reason });
+  const { clients } = clientsWith(secrets);
+  await clients.configure([{ name: 'net', url: server.url }]);
+  const { state, code } = await comeBack((await clients.beginSignIn('net', signal)) ?? '');
+  await clients.finishSignIn(state, code, signal);
+  await waitFor(() => other.states[0]?.state === 'connected', { timeoutMs: 30_000 });
+  server.expire();
+  const { clients: later } = clientsWith(secrets, {});
+  await later.configure([{ name: 'net', url: server.url }]);
+  expect(later.states[0]).toMatchObject({ state: 'connected' });
+  expect(server.grants).toEqual(['authorization_code', 'refresh_token']);
+  const { clients: again } = clientsWith(secrets);
+  await again.configure([{ name: 'net', url: server.url }]);
+  expect(again.states[0]).toMatchObject({ state: 'connected' });
+});
+
+describe('a sign-in with refresh tokens for one use', () => {
+  const secrets = new Map<string, string>();
+  const tokens = () => JSON.parse([...secrets.values()][0] ?? '{}').tokens;
+  const isRenewed = () => waitFor(() => tokens()?.refresh_token === 'r-2');
+  let both: McpClients[] = [];
+  const isRefused = () => waitFor(() => both.some(({ states }) => states[0]?.state === 'sign-in'));
+
+  /** Signed in; the server's tokens are good. */
+  async function signedIn(held: Parameters<typeof startRefreshing>[0]) {
+    secrets.clear();
+    const server = await startRefreshing(held);
+    const { clients } = clientsWith(secrets);
+    await clients.configure([{ name: 'net', url: server.url }]);
+    const { state, code } = await comeBack((await clients.beginSignIn('net', signal)) ?? '');
+    await clients.finishSignIn(state, code, signal);
+    return { server, clients };
+  }
+
+  it.each([
+    ['has what the first one got', { beforeRefusal: isRenewed }],
+    ['is told before the first one has got them', { beforeRenewal: isRefused }],
+  ])('lasts where two services renew in the same instant, and the second one %s', async (_when, held) => {
+    const { server } = await signedIn(held);
+    server.expireForBoth('/token');
+    both = [clientsWith(secrets).clients, clientsWith(secrets).clients];
+    await Promise.all(both.map((each) => each.configure([{ name: 'net', url: server.url }])));
+    expect(server.grants.slice(1, 3)).toEqual(['refresh_token', 'refresh_token']);
+    // The one that was refused goes on with what the other has got, at the latest when it connects again.
+    await waitFor(() => both.every((each) => each.states[0]?.state === 'connected'), { timeoutMs: 30_000 });
+    expect(tokens()?.refresh_token).toMatch(/^r-[2-9]$/);
+  });
+
+  it('is renewed once for two calls of a service that meet an expired token', async () => {
+    const { server, clients } = await signedIn({ beforeRefusal: isRenewed });
+    server.expireForBoth('/mcp');
+    const call = (key: string) => clients.get('net')?.call('look', {}, { key, mayAsk: false, signal });
+    const seen = expect.objectContaining({ text: 'seen' });
+    expect(await Promise.all([call('a'), call('b')])).toEqual([seen, seen]);
+    expect(server.grants).toEqual(['authorization_code', 'refresh_token']);
+    expect(tokens()).toMatchObject({ refresh_token: 'r-2' });
+    expect(clients.states[0]).toMatchObject({ state: 'connected' });
+  });
 });

@@ -52,7 +52,7 @@ export class ProcessTransport implements Transport {
       args,
       cwd: process.cwd(),
       env: { ...getDefaultEnvironment(), ...env },
-      ...resolveSettings(settings, { network: 'open', writable }),
+      ...resolveSettings(settings, { network: 'public', writable }),
       showsArguments: true,
       limits: { memoryMb: sandbox.memoryMb, processes: MAX_PROCESSES },
       stdin: 'pipe',

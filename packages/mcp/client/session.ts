@@ -1,5 +1,4 @@
 // Loaded with the first server: the SDK is among the largest libraries of a service.
-import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -8,7 +7,7 @@ import {
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   type CallToolResult,
   CallToolResultSchema,
@@ -19,6 +18,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { redact } from '@trunkline/config';
+import { fetchOnNewConnection } from '@trunkline/http';
 import type { Sandbox } from '@trunkline/sandbox';
 import { errorMessage, untilAborted } from '@trunkline/std';
 import {
@@ -44,6 +44,8 @@ export interface ProgramOptions {
   sandbox?: Sandbox | undefined;
   /** Folders that programs may change. */
   writable?: readonly string[] | undefined;
+  /** Given by tests. */
+  platform?: NodeJS.Platform | undefined;
 }
 
 export interface SessionOptions extends ProgramOptions {
@@ -212,24 +214,55 @@ function isStreamLost(error: Error): boolean {
 
 function transportOf(
   server: McpServerConfig,
-  { sandbox, writable = [], oauth }: Pick<SessionOptions, keyof ProgramOptions | 'oauth'>,
+  {
+    sandbox,
+    writable = [],
+    platform = process.platform,
+    oauth,
+  }: Pick<SessionOptions, keyof ProgramOptions | 'oauth'>,
 ): Transport {
   const { name, command, args = [], env = {}, url, headers = {} } = server;
   const transport = server.transport ?? (command === undefined ? 'http' : 'stdio');
   if (transport === 'stdio' && command !== undefined) {
-    // Windows finds programs such as npx.cmd only by the SDK's way of starting them.
-    if (sandbox !== undefined && process.platform !== 'win32')
+    if (sandbox !== undefined && platform !== 'win32')
       return new ProcessTransport({ name, command, args, env, sandbox, settings: server.sandbox, writable });
     const environment = { ...getDefaultEnvironment(), ...env };
-    return new StdioClientTransport({ command, args: [...args], env: environment, stderr: 'pipe' });
+    const program = { command, args: [...args], env: environment, stderr: 'pipe' as const };
+    return new PlainTransport(program, async () => {
+      await sandbox?.checkPlain({ command, isolate: server.sandbox !== 'off' });
+    });
   }
   if (url === undefined) throw new Error(`the MCP server ${name} needs a command or a url.`);
   const options = {
     requestInit: { headers: { ...headers } },
-    ...(oauth?.isSignedIn && { authProvider: oauth.provider, fetch: oauth.fetch }),
+    fetch: oauth?.isSignedIn ? oauth.authorised(fetchFor(url)) : fetchFor(url),
   };
   if (transport === 'sse') return new SSEClientTransport(new URL(url), options) as Transport;
   return new StreamableHTTPClientTransport(new URL(url), options) as Transport;
+}
+
+/** Windows finds programs such as npx.cmd only by the SDK's way of starting them, which knows no sandbox. */
+class PlainTransport extends StdioClientTransport {
+  readonly #check: () => Promise<void>;
+
+  constructor(program: ConstructorParameters<typeof StdioClientTransport>[0], check: () => Promise<void>) {
+    super(program);
+    this.#check = check;
+  }
+
+  override async start(): Promise<void> {
+    await this.#check();
+    await super.start();
+  }
+}
+
+/** What is sent to the server may be a call, or the answer to a question, which must not be sent twice. */
+function fetchFor(url: string): FetchLike {
+  const { origin } = new URL(url);
+  return (target, init) =>
+    init?.method === 'POST' && new URL(target).origin === origin
+      ? fetchOnNewConnection(target, init)
+      : fetch(target, init);
 }
 
 /** Lets a streamable HTTP server forget the session. One that does not take part forgets it in its own time. */
@@ -286,8 +319,7 @@ async function explained(error: unknown, options: ExplainOptions): Promise<McpSe
 /** A server that has a key under headers does not ask for a sign-in. */
 function needsSignIn(error: unknown, { server, oauth }: ExplainOptions): boolean {
   if (oauth === undefined || hasKey(server)) return false;
-  const isRefused = (error instanceof StreamableHTTPError || error instanceof SseError) && error.code === 401;
-  return isRefused || error instanceof UnauthorizedError;
+  return (error instanceof StreamableHTTPError || error instanceof SseError) && error.code === 401;
 }
 
 function hasKey({ headers = {} }: McpServerConfig): boolean {
@@ -297,8 +329,12 @@ function hasKey({ headers = {} }: McpServerConfig): boolean {
 function explanation(error: unknown, options: ExplainOptions): string {
   const { server, configuredIn } = options;
   const { command, url, transport = 'http' } = server;
-  if (needsSignIn(error, options))
-    return `The server wants a sign-in: sign in to it, or set its key under headers in ${configuredIn}.`;
+  if (needsSignIn(error, options)) {
+    const how = options.oauth?.canBegin
+      ? 'sign in to it'
+      : "add it to the agent under the same name and address and sign in on the agent's page Connections";
+    return `The server wants a sign-in: ${how}, or set its key under headers in ${configuredIn}.`;
+  }
   const message = errorMessage(error).slice(0, MAX_ERROR);
   if ((error instanceof StreamableHTTPError || error instanceof SseError) && error.code !== undefined) {
     const refused = error.code === 401 || error.code === 403;

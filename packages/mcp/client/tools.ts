@@ -3,6 +3,8 @@ import {
   type CallSubject,
   defineTool,
   type Effect,
+  type ForeignDescription,
+  foreignDescription,
   guessSubject,
   handOnFiles,
   InputRequired,
@@ -44,10 +46,21 @@ const converted = new WeakMap<readonly McpTool[], RunningTool[]>();
 export function toTools(client: ToolClient): RunningTool[] {
   const known = converted.get(client.tools);
   if (known !== undefined) return known;
-  const tools = client.tools.map((tool) => toTool(client, tool));
+  const description = descriptionOf(client);
+  const describedIn = description && { describedIn: [description] };
+  const tools = client.tools.map((tool) => ({ ...toTool(client, tool), ...describedIn }));
   if (client.hasResources) tools.push(resourceTool(client));
   converted.set(client.tools, tools);
   return tools;
+}
+
+/** What the server says about its tools, where the operator does not vouch for it. */
+function descriptionOf({
+  server,
+  tools,
+}: Pick<ToolClient, 'server' | 'tools'>): ForeignDescription | undefined {
+  if (server.trusted || tools.length === 0) return undefined;
+  return foreignDescription('mcp-description', server.name, tools);
 }
 
 function toTool(client: ToolClient, tool: McpTool): RunningTool {
@@ -70,14 +83,41 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
           return `Error: the MCP server ${server} no longer waits for this answer. Call the tool again if it is still needed.`;
         if ('question' in outcome) throw inputRequired(server, outcome.question);
         const { text, failed, files = [] } = outcome;
-        if (failed) return failureText(text);
-        return await handOn({ text, files }, context);
+        return await handOn({ text: failed ? failureText(text) : text, files }, context);
       } catch (error) {
         if (signal.aborted || error instanceof InputRequired) throw error;
         return `Error: the MCP server ${server} gave no answer: ${errorMessage(error)}`;
       }
     },
   }) as RunningTool;
+}
+
+/** Of one call: each goes to a person. */
+const MOST_QUESTIONS = 5;
+
+/**
+ * The tool for turns that do not pause: what the server asks in the middle of a call goes to `ask` at once. Without an
+ * answer the question is cancelled, and the server says what it makes of that; so is what it asks after five questions.
+ */
+export function askingAtOnce(
+  tool: RunningTool,
+  ask: (question: string, signal: AbortSignal) => Promise<string | undefined>,
+): RunningTool {
+  return {
+    ...tool,
+    async execute(input, context) {
+      let answered: ToolContext['answered'];
+      for (let asked = 0; asked <= MOST_QUESTIONS + 1; asked += 1)
+        try {
+          return await tool.execute(input, { ...context, mayAsk: true, answered });
+        } catch (error) {
+          if (!(error instanceof InputRequired)) throw error;
+          const said = asked < MOST_QUESTIONS ? await ask(error.message, context.signal) : undefined;
+          answered = { text: said ?? 'cancel', schema: error.schema };
+        }
+      return `Error: the MCP server went on asking after ${MOST_QUESTIONS} questions. The call was given up.`;
+    },
+  };
 }
 
 /** The text of a result with what is in its documents, and what became of each file. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '@trunkline/identity';
-import { isReadOnly } from '@trunkline/llm';
+import { type AttachedFile, isReadOnly } from '@trunkline/llm';
 import type { PolicyRequest } from '@trunkline/policy';
 import { errorMessage, untilAborted } from '@trunkline/std';
 import { z } from 'zod';
@@ -28,6 +28,9 @@ export interface CallExtra extends Pick<ServedToolContext, 'progress' | 'ask' | 
 
 /** Calls of MCP clients show under this session, unless the service has others. */
 const SESSION_ID = 'mcp';
+/** Of the files of one result, as our own client takes them. */
+const MAX_FILES = 10;
+const MAX_FILE_BYTES = 15 * 2 ** 20;
 
 /** The tool as clients list it. */
 export function describeTool(tool: ServedTool) {
@@ -89,9 +92,11 @@ async function execute(
   const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
   const limit = AbortSignal.timeout(limitMs);
   const signal = AbortSignal.any([extra.signal, limit, ...(tool.survivesDisconnect ? [] : [left])]);
+  const files: AttachedFile[] = [];
   try {
     const running = tool.execute(input, {
       signal,
+      attach: (file) => add(files, file),
       sessionId: sessionOf(principal, options),
       toolCallId,
       principal,
@@ -102,11 +107,22 @@ async function execute(
       permits: (subject) => isPermitted({ ...request, subject }, options),
     });
     const result = await untilAborted(running, signal);
-    return typeof result === 'string' ? { text: result, failed: result.startsWith('Error:') } : result;
+    if (typeof result !== 'string') return result;
+    return { text: result, failed: result.startsWith('Error:'), ...(files.length > 0 && { files }) };
   } catch (error) {
     if (limit.aborted) return failure(`${tool.name} took longer than ${limitMs / 1000} s and was stopped.`);
     return failure(errorMessage(error));
   }
+}
+
+/** The client gets the file itself, so that there is no text of it to be read out. */
+async function add(files: AttachedFile[], file: AttachedFile): Promise<undefined> {
+  const bytes = files.reduce((sum, each) => sum + each.bytes.byteLength, file.bytes.byteLength);
+  if (files.length === MAX_FILES || bytes > MAX_FILE_BYTES)
+    throw new Error(
+      `a result may hold ${MAX_FILES} files with ${MAX_FILE_BYTES / 2 ** 20} MB together. Ask for fewer at once.`,
+    );
+  files.push(file);
 }
 
 /** Waits for the work of a call that an earlier process began. Never rejects. */

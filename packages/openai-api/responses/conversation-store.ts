@@ -36,6 +36,14 @@ interface Conversation {
   createdAt: number;
 }
 
+/** A change of the conversations, for others that share them. */
+export type ConversationChange =
+  | { type: 'created'; id: string; owner: string; metadata: Metadata; at: number }
+  | { type: 'updated'; id: string; metadata: Metadata }
+  | { type: 'removed'; id: string }
+  | { type: 'added'; id: string; items: readonly Item[] }
+  | { type: 'item-removed'; id: string; item: string };
+
 interface Row {
   id: string;
   owner: string;
@@ -53,24 +61,42 @@ interface ItemPage {
 export class ConversationStore {
   readonly #database: Database;
   readonly #now: () => number;
+  readonly #tell: (change: ConversationChange) => void;
 
-  constructor(database: Database, now: () => number) {
+  /** `tell` is called after each change that is made here. */
+  constructor(database: Database, now: () => number, tell: (change: ConversationChange) => void) {
     this.#database = database;
     this.#now = now;
+    this.#tell = tell;
+  }
+
+  /** Makes a change that was made elsewhere. */
+  take(change: ConversationChange): void {
+    if (change.type === 'created') this.#insert(change);
+    else if (change.type === 'updated') this.#update(change.id, change.metadata);
+    else if (change.type === 'removed') this.#delete(change.id);
+    else if (change.type === 'added') this.#add(change.id, change.items);
+    else this.#removeItem(change.id, change.item);
   }
 
   create(principal: Principal, metadata: Metadata): Conversation {
     const id = `conv_${crypto.randomUUID().replaceAll('-', '')}`;
     const [owner, now] = [ownerKey(principal), this.#now()];
+    const created = { type: 'created', id, owner, metadata, at: now } as const;
+    this.#insert(created);
+    this.#tell(created);
+    return { id, owner, metadata, createdAt: Math.floor(now / 1000) };
+  }
+
+  #insert({ id, owner, metadata, at }: Extract<ConversationChange, { type: 'created' }>): void {
     this.#database.transaction(() => {
       this.#database
         .prepare(
-          'INSERT INTO conversations (id, owner, metadata, created_at, used_at) VALUES (?, ?, ?, ?, ?)',
+          'INSERT OR IGNORE INTO conversations (id, owner, metadata, created_at, used_at) VALUES (?, ?, ?, ?, ?)',
         )
-        .run(id, owner, JSON.stringify(metadata), now, now);
+        .run(id, owner, JSON.stringify(metadata), at, at);
       this.#makeRoom(owner);
     });
-    return { id, owner, metadata, createdAt: Math.floor(now / 1000) };
   }
 
   /** Undefined where there is none, it has expired, or it is somebody else's. */
@@ -84,12 +110,22 @@ export class ConversationStore {
   }
 
   update(id: string, metadata: Metadata): void {
+    this.#update(id, metadata);
+    this.#tell({ type: 'updated', id, metadata });
+  }
+
+  #update(id: string, metadata: Metadata): void {
     this.#database
       .prepare('UPDATE conversations SET metadata = ?, used_at = ? WHERE id = ?')
       .run(JSON.stringify(metadata), this.#now(), id);
   }
 
   delete(id: string): void {
+    this.#delete(id);
+    this.#tell({ type: 'removed', id });
+  }
+
+  #delete(id: string): void {
     this.#database.transaction(() => {
       this.#database.prepare('DELETE FROM conversation_items WHERE conversation = ?').run(id);
       this.#database.prepare('DELETE FROM conversations WHERE id = ?').run(id);
@@ -156,6 +192,11 @@ export class ConversationStore {
 
   /** Adds items at the end. An item that is there already stays where it is; a conversation that is gone takes none. */
   add(id: string, items: readonly Item[]): void {
+    this.#add(id, items);
+    this.#tell({ type: 'added', id, items });
+  }
+
+  #add(id: string, items: readonly Item[]): void {
     this.#database.transaction(() => {
       const { owner } =
         this.#database.prepare<Row>('SELECT owner FROM conversations WHERE id = ?').get(id) ?? {};
@@ -170,6 +211,11 @@ export class ConversationStore {
   }
 
   removeItem(id: string, item: string): void {
+    this.#removeItem(id, item);
+    this.#tell({ type: 'item-removed', id, item });
+  }
+
+  #removeItem(id: string, item: string): void {
     this.#database.prepare('DELETE FROM conversation_items WHERE conversation = ? AND id = ?').run(id, item);
   }
 
@@ -182,11 +228,11 @@ export class ConversationStore {
     const expired = this.#database
       .prepare<{ id: string }>('SELECT id FROM conversations WHERE used_at <= ?')
       .all(this.#now() - lifetimeMs);
-    for (const { id } of expired) this.delete(id);
+    for (const { id } of expired) this.#delete(id);
     let bytes = 0;
     for (const [index, conversation] of this.#sizes(owner).entries()) {
       bytes += conversation.bytes;
-      if (index > 0 && (index >= mostKept || bytes > mostBytes)) this.delete(conversation.id);
+      if (index > 0 && (index >= mostKept || bytes > mostBytes)) this.#delete(conversation.id);
     }
   }
 

@@ -8,7 +8,7 @@ import { openAiErrors } from '../errors.ts';
 import { type Item, inputItem, readInput } from './items.ts';
 import { conversationOf, metadata, type ResponseRequest, refuse } from './request.ts';
 import type { Responses } from './responses.ts';
-import { conversationIn } from './store.ts';
+import { conversationIn, isRunning } from './store.ts';
 
 type ResponsesApi = NonNullable<OpenAiApi['responses']>;
 
@@ -257,7 +257,7 @@ export function earlier(
         : `The response "${id}" is of a conversation: name "${conversation}" as conversation.`,
       'previous_response_id',
     );
-  if (kept.running(id) !== undefined && previous !== undefined)
+  if (previous !== undefined && (kept.running(id) !== undefined || isRunning(previous.body)))
     throw refuse(`The response "${id}" is still being made: wait for its end.`, 'previous_response_id');
   const items = kept.store.conversation(id, principal);
   if (items !== undefined) return items;

@@ -159,11 +159,12 @@ function chatPart(part: Part): unknown {
         throw refuse('input_image needs image_url with the data or an address: files are not kept here');
       return { type: 'image_url', image_url: { url: part.image_url } };
     case 'input_file':
-      if (typeof part.file_data !== 'string')
-        throw refuse(
-          'input_file needs file_data: nothing is fetched from file_url, and file_id names no file',
-        );
-      return { type: 'file', file: { filename: part.filename ?? undefined, file_data: part.file_data } };
+      if (typeof part.file_data === 'string')
+        return { type: 'file', file: { filename: part.filename ?? undefined, file_data: part.file_data } };
+      if (typeof part.file_url === 'string') return { type: 'file', file: { file_url: part.file_url } };
+      throw refuse(
+        'input_file needs file_data with the content or file_url with an address: file_id names no file',
+      );
     default:
       throw refuse(`content of type "${type}" is not supported`);
   }

@@ -425,10 +425,10 @@ describe('a stored response', () => {
     const { store } = toy.responses;
     const principal = personOf('ada');
     const body = (number: number) => ({ id: `resp_${number}`, status: 'completed' as const, output: [] });
-    store.save(body(-1), { input: [], principal: personOf('bob'), isOutside: false });
+    await store.save(body(-1), { input: [], principal: personOf('bob'), isOutside: false });
     for (let number = 0; number < 501; number += 1) {
       toy.now += 1;
-      store.save(body(number), { input: [], principal, isOutside: false });
+      await store.save(body(number), { input: [], principal, isOutside: false });
     }
     const kept = [0, 1, 500].map((number) => store.find(`resp_${number}`, principal) !== undefined);
     expect(kept).toEqual([false, true, true]);
@@ -790,6 +790,16 @@ describe('a background response', () => {
     const taskId = (response as { task_id?: string }).task_id ?? '';
     expect(toy.a2a.engine.for(personOf('ada')).get(taskId).state).toBe('failed');
     expect(toy.executor.recover).not.toHaveBeenCalled();
+    // Services that share it are told, though they came to know of each other after the restart.
+    const told: Parameters<Responses['take']>[0][] = [];
+    toy.responses.onWrite(async (entry) => void told.push(entry));
+    const [entry] = told;
+    if (entry?.type !== 'response') throw new Error('nothing was told');
+    const { row } = entry;
+    expect([told.length, row.id, row.body.status]).toEqual([1, response.id, 'failed']);
+    // Word of how it stood before comes late.
+    toy.responses.take({ ...entry, row: { ...row, body: { ...row.body, status: 'in_progress' } } });
+    expect((await toy.client().responses.retrieve(response.id)).status).toBe('failed');
   });
 
   it('leaves other tasks to the executor of the service', async () => {

@@ -4,7 +4,7 @@ import type { Principal } from '@trunkline/identity';
 import type { AnswerEvent } from '../completion.ts';
 import { openAiErrors } from '../errors.ts';
 import type { Item } from './items.ts';
-import { ResponseStore } from './store.ts';
+import { type ResponseEntry, ResponseStore, type StoredResponse } from './store.ts';
 import type { ResponseEvent, ResponseWriter } from './writer.ts';
 
 /** An answer that goes on without the request that asked for it. */
@@ -39,8 +39,13 @@ export class Responses {
         this.#waiting.delete(request.message.messageId);
         return this.#run(running, signal);
       },
-      // Nobody holds the request of a response any more: it has failed.
-      recover: (task, signal) => (this.store.isTask(task.id) ? undefined : executor.recover?.(task, signal)),
+      recover: (task, signal) => {
+        const id = this.store.ofTask(task.id);
+        if (id === undefined) return executor.recover?.(task, signal);
+        // Nobody holds the request of a response any more: it has failed.
+        this.store.end(id, 'failed');
+        return undefined;
+      },
     };
   }
 
@@ -55,6 +60,7 @@ export class Responses {
     const messageId = crypto.randomUUID();
     const running = new RunningResponse(work);
     this.#waiting.set(messageId, running);
+    let shared: Promise<void> | undefined;
     try {
       const { live, stored } = engine.for(principal).start({
         message: { messageId, role: 'user', parts: [{ type: 'text', text }] },
@@ -63,11 +69,12 @@ export class Responses {
         prepare: (task) => {
           writer.taskId = task.id;
           running.push(writer.created());
-          this.#save(work);
+          shared = this.#save(work);
           this.#running.set(writer.id, running);
         },
       });
       running.task = live;
+      await shared;
       if (await stored) return running;
       throw openAiErrors.upstream_error({ message: `The task ${live.id} could not be written to disk.` });
     } catch (error) {
@@ -90,10 +97,39 @@ export class Responses {
   cancel(running: RunningResponse, engine: Pick<TaskEngine, 'for'>): void {
     const { work } = running;
     work.writer.cancel();
-    this.#save(work);
+    void this.#save(work);
     running.end();
     this.#running.delete(work.writer.id);
     if (work.writer.taskId !== undefined) engine.for(work.principal).cancel(work.writer.taskId, false);
+  }
+
+  /** Ends a background response that another service makes, which shares its tasks; the task that it ends tells it. */
+  cancelElsewhere(
+    { id, task }: Pick<StoredResponse, 'id' | 'task'>,
+    principal: Principal,
+    engine: Pick<TaskEngine, 'for'>,
+  ): void {
+    if (task !== null) engine.for(principal).cancel(task, false);
+    this.store.end(id, 'cancelled');
+  }
+
+  /** Makes a change that another service that shares the responses has made. */
+  take(entry: ResponseEntry): void {
+    if (entry.type === 'deleted') {
+      this.#running.get(entry.id)?.end();
+      this.#running.delete(entry.id);
+    }
+    this.store.take(entry);
+  }
+
+  /** The response or the conversation that a change is about. */
+  keyOf(entry: ResponseEntry): string {
+    if (entry.type === 'response') return entry.row.id;
+    return entry.type === 'deleted' ? entry.id : entry.change.id;
+  }
+
+  onWrite(listener: (entry: ResponseEntry) => Promise<void>): () => void {
+    return this.store.onWrite(listener);
   }
 
   /** Call it when the tasks have been stopped. What still runs is found to have failed at the next start. */
@@ -129,11 +165,11 @@ export class Responses {
 
   /** Whoever cancelled a response has saved it, and may have deleted it since. */
   #saveRunning(running: RunningResponse): void {
-    if (this.#running.get(running.work.writer.id) === running) this.#save(running.work);
+    if (this.#running.get(running.work.writer.id) === running) void this.#save(running.work);
   }
 
-  #save({ writer, input, principal }: BackgroundWork): void {
-    this.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
+  #save({ writer, input, principal }: BackgroundWork): Promise<void> {
+    return this.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
   }
 
   #forget(running: RunningResponse): void {

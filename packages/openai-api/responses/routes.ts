@@ -7,6 +7,7 @@ import {
   sse,
   validate,
 } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { checkRequest, firstEvent, ignoredHeader, type OpenAiApi, requireModel, resumed } from '../api.ts';
@@ -25,7 +26,7 @@ import {
   responseRequest,
   toCompletionRequest,
 } from './request.ts';
-import type { StoredResponse } from './store.ts';
+import { isRunning, type StoredResponse } from './store.ts';
 import { type ResponseEvent, ResponseWriter } from './writer.ts';
 
 const { response_not_found } = defineErrors({
@@ -61,6 +62,11 @@ export function mountResponses<Caller>(
     const found = kept.store.find(id, context.get('principal'));
     if (found === undefined) throw response_not_found({ id });
     return found;
+  };
+  const end = (found: StoredResponse, principal: Principal) => {
+    const running = kept.running(found.id);
+    if (running !== undefined) kept.cancel(running, engine);
+    else if (isRunning(found.body)) kept.cancelElsewhere(found, principal, engine);
   };
   app.post(
     '/v1/responses',
@@ -103,7 +109,9 @@ export function mountResponses<Caller>(
       const running = kept.running(id);
       if (running === undefined)
         throw refuse(
-          `The response is ${body.status}, so there is no stream of it. Get it without stream.`,
+          isRunning(body)
+            ? 'Another machine makes the response: get it without stream, or ask that one.'
+            : `The response is ${body.status}, so there is no stream of it. Get it without stream.`,
           'stream',
         );
       return sse(context, { events: ({ signal }) => frames(running.follow(after, signal)) });
@@ -113,9 +121,9 @@ export function mountResponses<Caller>(
     '/v1/responses/:id',
     describeRoute({ summary: 'Delete a response', errors: [response_not_found] }),
     (context) => {
-      const { id } = find(context, context.req.param('id'));
-      const running = kept.running(id);
-      if (running !== undefined) kept.cancel(running, engine);
+      const found = find(context, context.req.param('id'));
+      const { id } = found;
+      end(found, context.get('principal'));
       kept.store.delete(id);
       return context.json({ id, object: 'response', deleted: true });
     },
@@ -124,11 +132,11 @@ export function mountResponses<Caller>(
     '/v1/responses/:id/cancel',
     describeRoute({ summary: 'Cancel a response that runs in the background', errors: [response_not_found] }),
     (context) => {
-      const { id, body } = find(context, context.req.param('id'));
-      if (body.background !== true) throw refuse('Only a response with background can be cancelled.', 'id');
-      const running = kept.running(id);
-      if (running !== undefined) kept.cancel(running, engine);
-      return context.json(find(context, id).body);
+      const found = find(context, context.req.param('id'));
+      if (found.body.background !== true)
+        throw refuse('Only a response with background can be cancelled.', 'id');
+      end(found, context.get('principal'));
+      return context.json(find(context, found.id).body);
     },
   );
   app.get(
@@ -166,9 +174,9 @@ async function respond<Caller>(
   const writer = new ResponseWriter({ id, model: request.model, request, ignored });
   const call = (signal: AbortSignal) => answer({ id, request: completion, principal, signal });
   const onFailure = (error: unknown) => logger.error({ err: error, response: id }, 'response failed');
-  const save = () => {
+  const save = async () => {
     if (request.store !== false)
-      kept.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
+      await kept.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
   };
 
   if (request.background) {
@@ -193,7 +201,7 @@ async function respond<Caller>(
     }
     if (!writer.isOver)
       throw openAiErrors.upstream_error({ message: 'The request ended before there was an answer.' });
-    save();
+    await save();
     return context.json(writer.body(), 200, ignoredHeader(ignored));
   }
   const begun = await firstEvent(events, api, ignored);
@@ -213,14 +221,14 @@ async function* told(
     writer,
     save,
     onFailure,
-  }: { writer: ResponseWriter; save: () => void; onFailure: (error: unknown) => void },
+  }: { writer: ResponseWriter; save: () => Promise<void>; onFailure: (error: unknown) => void },
 ): AsyncGenerator<ResponseEvent> {
   try {
     yield* writer.created();
     for await (const event of events) {
       const steps = writer.take(event);
       // Who reads the last event may ask for the response at once.
-      if (writer.isOver) save();
+      if (writer.isOver) await save();
       yield* steps;
     }
     if (!writer.isOver)
@@ -228,12 +236,12 @@ async function* told(
   } catch (error) {
     if (!(error instanceof HttpError)) onFailure(error);
     const steps = writer.fail(error);
-    save();
+    await save();
     yield* steps;
   } finally {
     if (!writer.isOver) {
       writer.cancel();
-      save();
+      await save();
     }
   }
 }

@@ -3,7 +3,12 @@ import { maySee, ownerKey, type Principal } from '@trunkline/identity';
 import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
 import type { RequestMessage } from '../request.ts';
 import { CompactionSeal } from './compaction-seal.ts';
-import { ConversationStore, conversationItemMigration, conversationMigration } from './conversation-store.ts';
+import {
+  type ConversationChange,
+  ConversationStore,
+  conversationItemMigration,
+  conversationMigration,
+} from './conversation-store.ts';
 import { type Item, responseOfItem, toMessages } from './items.ts';
 import type { ResponseBody } from './writer.ts';
 
@@ -22,6 +27,7 @@ const migrations = [
     database.exec('CREATE TABLE compaction_key (key BLOB NOT NULL) STRICT');
     database.prepare('INSERT INTO compaction_key (key) VALUES (?)').run(randomBytes(32));
   },
+  'ALTER TABLE responses ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0;',
 ];
 
 /** As long as OpenAI keeps them. */
@@ -43,6 +49,14 @@ export interface StoredResponse {
   outside: number;
 }
 
+/** A change of what is stored, for other services that share it. */
+export type ResponseEntry =
+  | { type: 'response'; row: Omit<StoredResponse, 'outside'> & { outside: boolean } }
+  | { type: 'deleted'; id: string }
+  | { type: 'conversation'; change: ConversationChange };
+
+type WriteListener = (entry: ResponseEntry) => Promise<void>;
+
 interface Row extends Omit<StoredResponse, 'body' | 'input'> {
   body: string;
   input: string;
@@ -54,6 +68,9 @@ export class ResponseStore {
   readonly #now: () => number;
   readonly conversations: ConversationStore;
   readonly seal: CompactionSeal;
+  #onWrite: WriteListener | undefined;
+  /** Responses that the last process left unfinished, until somebody is told that they have ended. */
+  #interrupted: readonly string[];
   #isClosed = false;
 
   constructor(path: string, now: () => number = Date.now) {
@@ -61,35 +78,90 @@ export class ResponseStore {
     this.#now = now;
     const { key } = this.#database.prepare<{ key: Uint8Array }>('SELECT key FROM compaction_key').get() ?? {};
     this.seal = new CompactionSeal(Buffer.from(key ?? []));
-    this.conversations = new ConversationStore(this.#database, now);
-    this.#endInterrupted();
+    this.conversations = new ConversationStore(this.#database, now, (change) => {
+      void this.#onWrite?.({ type: 'conversation', change });
+    });
+    this.#interrupted = this.#endInterrupted();
   }
 
-  /** Stores a response, in place of how it stood before. After `close` nothing is stored. */
+  /** Called with each change that is made here, until the function it gives is called. */
+  onWrite(listener: WriteListener): () => void {
+    this.#onWrite = listener;
+    for (const id of this.#interrupted) this.#tell(id);
+    this.#interrupted = [];
+    return () => {
+      this.#onWrite = undefined;
+    };
+  }
+
+  /** Makes a change that another service that shares the responses has made. */
+  take(entry: ResponseEntry): void {
+    if (this.#isClosed) return;
+    if (entry.type === 'conversation') this.conversations.take(entry.change);
+    else if (entry.type === 'deleted') this.#delete(entry.id);
+    else this.#write(entry.row, true);
+  }
+
+  /** Resolves when those who share it can read it. In place of how it stood before; after `close` nothing is stored. */
   save(
     body: ResponseBody,
     { input, principal, isOutside }: { input: readonly Item[]; principal: Principal; isOutside: boolean },
-  ): void {
-    if (this.#isClosed) return;
-    const owner = ownerKey(principal);
-    const { id, status, previous_response_id: previous = null, task_id: task = null } = body;
+  ): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    const { id, status, previous_response_id, task_id } = body;
+    const previous = (previous_response_id as string | null | undefined) ?? null;
+    const task = (task_id as string | null | undefined) ?? null;
+    const row = {
+      id,
+      owner: ownerKey(principal),
+      previous,
+      task,
+      body,
+      input: [...input],
+      outside: isOutside,
+    };
     this.#database.transaction(() => {
-      this.#database
-        .prepare(
-          `INSERT INTO responses (id, owner, previous, status, task, body, input, expires_at, outside)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-           ON CONFLICT (id) DO UPDATE SET status = excluded.status, task = excluded.task, body = excluded.body,
-             outside = excluded.outside`,
-        )
-        .run(
-          ...[id, owner, previous as string | null, status, task as string | null],
-          ...[JSON.stringify(body), JSON.stringify(input), this.#now() + lifetimeMs, isOutside ? 1 : 0],
-        );
+      this.#write(row, false);
       const conversation = conversationIn(body);
       if (conversation !== undefined && (status === 'completed' || status === 'incomplete'))
         this.conversations.add(conversation, [...input, ...answered({ body, outside: isOutside ? 1 : 0 })]);
+    });
+    return this.#onWrite?.({ type: 'response', row }) ?? Promise.resolve();
+  }
+
+  /** What has ended stays so: word of how it stood before may come late. */
+  #write(row: Extract<ResponseEntry, { type: 'response' }>['row'], isElsewhere: boolean): void {
+    const { id, owner, previous, task, body, input, outside } = row;
+    this.#database.transaction(() => {
+      this.#database
+        .prepare(
+          `INSERT INTO responses (id, owner, previous, status, task, body, input, expires_at, outside, elsewhere)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (id) DO UPDATE SET status = excluded.status, task = excluded.task, body = excluded.body,
+             outside = excluded.outside
+           WHERE responses.status IN ('queued', 'in_progress') OR excluded.status NOT IN ('queued', 'in_progress')`,
+        )
+        .run(
+          ...[id, owner, previous, body.status, task, JSON.stringify(body), JSON.stringify(input)],
+          ...[this.#now() + lifetimeMs, outside ? 1 : 0, isElsewhere ? 1 : 0],
+        );
       this.#makeRoom(owner);
     });
+  }
+
+  /** Ends a response that no process here makes: it was cut off, or cancelled where it does not run. */
+  end(id: string, status: 'failed' | 'cancelled'): void {
+    const found = this.#read(id);
+    if (found === undefined || !isRunning(found.body)) return;
+    const body = { ...found.body, status, ...(status === 'failed' && { error: interrupted }) };
+    this.#write({ ...found, body, outside: found.outside === 1 }, false);
+    this.#tell(id);
+  }
+
+  #tell(id: string): void {
+    const found = this.#read(id);
+    if (found === undefined) return;
+    void this.#onWrite?.({ type: 'response', row: { ...found, outside: found.outside === 1 } });
   }
 
   /** Undefined where there is none, it has expired, or it is somebody else's. */
@@ -129,12 +201,17 @@ export class ResponseStore {
   }
 
   delete(id: string): void {
+    this.#delete(id);
+    void this.#onWrite?.({ type: 'deleted', id });
+  }
+
+  #delete(id: string): void {
     this.#database.prepare('DELETE FROM responses WHERE id = ?').run(id);
   }
 
-  /** Whether a task runs a response that is kept here. */
-  isTask(task: string): boolean {
-    return this.#database.prepare('SELECT 1 FROM responses WHERE task = ?').get(task) !== undefined;
+  /** The response that a task runs, if it is kept here. */
+  ofTask(task: string): string | undefined {
+    return this.#database.prepare<{ id: string }>('SELECT id FROM responses WHERE task = ?').get(task)?.id;
   }
 
   /** What counts on a quota, of one owner or of those that share it. */
@@ -171,25 +248,35 @@ export class ResponseStore {
     let bytes = 0;
     for (const [index, response] of this.#sizes(owner).entries()) {
       bytes += response.bytes;
-      if (index > 0 && (index >= mostKept || bytes > mostBytes)) this.delete(response.id);
+      if (index > 0 && (index >= mostKept || bytes > mostBytes)) this.#delete(response.id);
     }
   }
 
   /** What ran when the last process ended. */
-  #endInterrupted(): void {
-    const error = { code: 'server_error', message: 'The service was restarted before the answer was there.' };
+  #endInterrupted(): string[] {
     const running = this.#database
       .prepare<{ id: string; body: string }>(
-        "SELECT id, body FROM responses WHERE status IN ('queued', 'in_progress')",
+        "SELECT id, body FROM responses WHERE status IN ('queued', 'in_progress') AND elsewhere = 0",
       )
       .all();
     for (const { id, body } of running) {
-      const failed = { ...(JSON.parse(body) as ResponseBody), status: 'failed', error };
+      const failed = { ...(JSON.parse(body) as ResponseBody), status: 'failed', error: interrupted };
       this.#database
         .prepare("UPDATE responses SET status = 'failed', body = ? WHERE id = ?")
         .run(JSON.stringify(failed), id);
     }
+    return running.map(({ id }) => id);
   }
+}
+
+const interrupted = {
+  code: 'server_error',
+  message: 'The service was restarted before the answer was there.',
+};
+
+/** Whether the answer is still being made, here or elsewhere. */
+export function isRunning({ status }: Pick<ResponseBody, 'status'>): boolean {
+  return status === 'queued' || status === 'in_progress';
 }
 
 /** The items of an answer, marked where it may be drawn from text from outside. */

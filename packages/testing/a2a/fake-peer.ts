@@ -12,11 +12,20 @@ export interface PeerRequest {
   body: Record<string, unknown>;
 }
 
+interface PeerFile {
+  name: string;
+  mimeType: string;
+  bytes?: string;
+  uri?: string;
+}
+
 /** How the peer answers a message. */
 export type PeerAnswer =
-  | { text: string; files?: readonly { name: string; mimeType: string; bytes?: string; uri?: string }[] }
-  | { question: string }
-  | { failure: string }
+  | { text: string; files?: readonly PeerFile[]; data?: object; mimeType?: string }
+  | { data: object }
+  /** `shows`: files of the message in its status. */
+  | { question: string; files?: readonly PeerFile[]; shows?: readonly PeerFile[] }
+  | { failure: string; shows?: readonly PeerFile[] }
   /** A task without any artifact. */
   | { silence: true }
   | { error: { code: number; message: string } }
@@ -131,23 +140,18 @@ function respondStream(request: PeerRequest, answer: Reply, outgoing: ServerResp
 
 function taskFor(request: PeerRequest, answer: Exclude<Reply, { error: unknown }>) {
   const { state, said } = outcomeOf(answer);
-  const artifacts =
-    'text' in answer
-      ? [
-          {
-            artifactId: 'answer',
-            parts: [
-              { kind: 'text', text: answer.text },
-              ...(answer.files ?? []).map((file) => ({ kind: 'file', file })),
-            ],
-          },
-        ]
-      : [];
+  const texts = 'text' in answer ? [{ kind: 'text', text: answer.text }] : [];
+  const files = 'files' in answer ? (answer.files ?? []).map(filePart) : [];
+  const metadata = 'mimeType' in answer && { metadata: { mimeType: answer.mimeType } };
+  const data = 'data' in answer && answer.data ? [{ kind: 'data', data: answer.data, ...metadata }] : [];
+  const shown = 'shows' in answer ? (answer.shows ?? []).map(filePart) : [];
+  const parts = [...texts, ...files, ...data];
+  const artifacts = parts.length === 0 ? [] : [{ artifactId: 'answer', parts }];
   const message = {
     kind: 'message',
     role: 'agent',
     messageId: 'said',
-    parts: [{ kind: 'text', text: said }],
+    parts: [{ kind: 'text', text: said }, ...shown],
   };
   return {
     kind: 'task',
@@ -156,6 +160,10 @@ function taskFor(request: PeerRequest, answer: Exclude<Reply, { error: unknown }
     status: { state, ...(said === undefined ? {} : { message }) },
     artifacts,
   };
+}
+
+function filePart(file: PeerFile) {
+  return { kind: 'file', file };
 }
 
 function outcomeOf(answer: Exclude<Reply, { error: unknown }>): { state: string; said?: string } {

@@ -37,10 +37,14 @@ export interface HookDelivery {
 export class FakeGitHub {
   readonly server = new JsonServer();
   readonly posts: GitHubPost[] = [];
+  /** Of so many posts that come next the answer is lost, after they were stored. */
+  lostAnswers = 0;
   readonly reactions: { on: string; content: string; author: string }[] = [];
   readonly hooks = new Map<string, Hook[]>();
   readonly #options: FakeGitHubOptions;
   readonly #installations = new Map<string, string>();
+  /** What can be listed. */
+  readonly #standing: (Omit<GitHubPost, 'author'> & { id: number; html_url: string })[] = [];
   #next = 1000;
 
   private constructor(options: FakeGitHubOptions) {
@@ -99,6 +103,16 @@ export class FakeGitHub {
     server.on('POST /repos/:owner/:repo/pulls/:number/comments/:comment/replies', (request, at) =>
       this.#post(request, { kind: 'reply', ...place(at), inReplyTo: Number(at.comment) }),
     );
+    for (const [path, kind] of Object.entries(listed))
+      server.on(`GET /repos/:owner/:repo/${path}`, (request, at) => {
+        if (this.#author(request) === undefined) return unauthorized;
+        const { repo, number } = place(at);
+        const isHere = (post: { kind: string; repo: string; number: number }) =>
+          post.kind === kind && post.repo === repo && post.number === number;
+        return {
+          body: this.#standing.filter(isHere).map(({ id, body, html_url }) => ({ id, body, html_url })),
+        };
+      });
     for (const on of ['issues/comments/:id', 'pulls/comments/:id', 'issues/:id']) {
       server.on(`POST /repos/:owner/:repo/${on}/reactions`, (request) => {
         const author = this.#author(request);
@@ -153,9 +167,12 @@ export class FakeGitHub {
     const { body } = request.body as { body: string };
     if (body.length > 65_536)
       return { status: 422, body: { message: 'body is too long (maximum is 65536 characters)' } };
-    this.posts.push({ ...post, body, author });
     const id = this.#id();
     const html_url = `https://github.com/${post.repo}/pull/${post.number}#${post.kind}-${id}`;
+    this.posts.push({ ...post, body, author });
+    this.#standing.push({ ...post, id, body, html_url });
+    this.lostAnswers -= 1;
+    if (this.lostAnswers >= 0) return 'cut' as const;
     return { status: post.kind === 'review' ? 200 : 201, body: { id, body, html_url } };
   }
 
@@ -187,6 +204,13 @@ export class FakeGitHub {
     return this.#next;
   }
 }
+
+/** Lists of what was written. */
+const listed = {
+  'issues/:number/comments': 'comment',
+  'pulls/:number/comments': 'reply',
+  'pulls/:number/reviews': 'review',
+};
 
 const unauthorized = { status: 401, body: { message: 'Bad credentials' } };
 

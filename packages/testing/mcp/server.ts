@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 /** A program that is an MCP server on its standard streams; its arguments name its tools, see tools.ts. */
-export const mcpProgram = join(import.meta.dirname, 'program.ts');
+export const mcpProgram = process.env.TEST_MCP_PROGRAM ?? join(import.meta.dirname, 'program.ts');
 
 export interface McpTestServer {
   url: string;
@@ -28,6 +28,8 @@ export interface McpTestServerStart {
   unknownSession?: number;
   /** Requests whose connection breaks before the answer. */
   isReset?: (request: IncomingMessage) => boolean;
+  /** How long an idle connection stays open; clients are not told. */
+  keepAliveMs?: number;
   onCall?: (words: string) => void;
   descriptions?: readonly string[];
   say?: () => string;
@@ -37,18 +39,22 @@ type Post = (request: IncomingMessage, response: ServerResponse) => Promise<void
 
 /** An MCP server on a real socket, made with the official SDK. */
 export async function startMcpServer(options: McpTestServerStart = {}): Promise<McpTestServer> {
-  const { transport = 'http', port = 0, key, isReset } = options;
+  const { transport = 'http', port = 0, key, isReset, keepAliveMs } = options;
   const requests: IncomingMessage['headers'][] = [];
   const sessions = new Map<string, Post>();
   const answer =
     transport === 'sse' ? await sseAnswer(options, sessions) : await httpAnswer(options, sessions);
   const http = createServer((request, response) => {
     requests.push(request.headers);
+    // Node tells clients the limit only where it writes this header itself.
+    if (keepAliveMs !== undefined) response.setHeader('connection', 'keep-alive');
     if (isReset?.(request)) request.socket.resetAndDestroy();
     else if (key !== undefined && request.headers.authorization !== `Bearer ${key}`)
       response.writeHead(401).end();
     else void answer(request, response);
   });
+  if (keepAliveMs !== undefined)
+    Object.assign(http, { keepAliveTimeout: keepAliveMs, keepAliveTimeoutBuffer: 0 });
   http.listen(port, '127.0.0.1');
   await once(http, 'listening');
   const taken = (http.address() as AddressInfo).port;
@@ -110,4 +116,20 @@ async function httpAnswer(options: McpTestServerStart, sessions: Map<string, Pos
     await (await serverOf(options)).connect(transport as Transport);
     await transport.handleRequest(request, response);
   };
+}
+
+/** Accepts, as the operator, what the MCP servers and agents of a service say about themselves. */
+export async function acceptDescriptions(url: string, headers: Record<string, string> = {}): Promise<void> {
+  const answer = await fetch(`${url}/operator/policy`, { headers });
+  const { descriptions } = (await answer.json()) as {
+    descriptions: { kind: string; source: string; sha256: string }[];
+  };
+  for (const { kind, source, sha256 } of descriptions) {
+    const accepted = await fetch(`${url}/operator/policy/descriptions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ kind, source, sha256 }),
+    });
+    if (!accepted.ok) throw new Error(`The description of ${source} was refused: ${await accepted.text()}`);
+  }
 }

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {
@@ -22,7 +22,7 @@ export interface McpTestServerOptions {
   variable?: (name: string) => string | undefined;
 }
 
-/** A server with the tools that are named; `note=FILE` is a tool that appends to the file. */
+/** A server with the tools that are named; `note=FILE` is a tool that appends to the file, `put=FILE` and `post=FILE` are cut off once. */
 export function createMcpTestServer(
   tools: readonly string[],
   { onCall, say, descriptions = [], variable = () => undefined }: McpTestServerOptions = {},
@@ -46,6 +46,11 @@ export function createMcpTestServer(
       ),
     fail: () =>
       server.registerTool('fail', { inputSchema: {} }, () => ({ ...text('it broke'), isError: true })),
+    get: () =>
+      server.registerTool('get', { inputSchema: { url: z.string() } }, async ({ url }) => {
+        const answer = fetch(url).then((response) => response.text());
+        return text(await answer.catch((error: Error) => `${error.message}: ${error.cause}`));
+      }),
     hang: () => server.registerTool('hang', { inputSchema: {} }, () => new Promise<never>(() => undefined)),
     die: () =>
       server.registerTool('die', { inputSchema: {} }, () => {
@@ -66,6 +71,28 @@ export function createMcpTestServer(
         content: [
           { type: 'image' as const, data: 'AA==', mimeType: 'image/png' },
           { type: 'resource' as const, resource: { uri: 'file:///note', text: 'a note' } },
+        ],
+      })),
+    seen: () =>
+      server.registerTool('seen', { inputSchema: {} }, () => ({
+        structuredContent: { ships: 3 },
+        content: [
+          { type: 'image' as const, data: 'AA==', mimeType: 'image/png' },
+          {
+            type: 'resource_link' as const,
+            uri: 'file:///log',
+            name: 'log',
+            mimeType: 'text/plain',
+            description: 'What was seen',
+          },
+        ],
+      })),
+    crash: () =>
+      server.registerTool('crash', { inputSchema: {} }, () => ({
+        isError: true,
+        content: [
+          { type: 'text' as const, text: 'the page did not load' },
+          { type: 'image' as const, data: 'AA==', mimeType: 'image/png' },
         ],
       })),
     steps: () =>
@@ -96,7 +123,8 @@ export function createMcpTestServer(
     });
   for (const tool of tools) {
     const [name = '', file = ''] = tool.split('=');
-    if (name === 'note')
+    if (name === 'put' || name === 'post') registerCut(server, name, file);
+    else if (name === 'note')
       server.registerTool('note', { inputSchema: words }, (input) => {
         appendFileSync(file, `${input.words}\n`);
         return text('noted');
@@ -104,6 +132,17 @@ export function createMcpTestServer(
     else register[name]?.();
   }
   return server;
+}
+
+/** `put` says that it may be repeated, `post` does not. Each notes the words; the server dies before its first answer. */
+function registerCut(server: McpServer, name: string, file: string): void {
+  const annotations = name === 'put' ? { idempotentHint: true } : {};
+  server.registerTool(name, { inputSchema: { words: z.string() }, annotations }, (input) => {
+    const isFirst = !existsSync(file);
+    appendFileSync(file, `${input.words}\n`);
+    if (isFirst) process.exit(1);
+    return text('stored');
+  });
 }
 
 function addTides(server: McpServer, say: () => string): void {
@@ -120,8 +159,8 @@ function addTides(server: McpServer, say: () => string): void {
       required: ['name'],
     };
     const params = { message: say(), requestedSchema };
-    await sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
-    return text(say());
+    const { content } = await sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
+    return text([say(), content?.name].filter(Boolean).join(' '));
   });
   server.registerTool('sample', { inputSchema: {} }, async (_input, { sendRequest }) => {
     const content = { type: 'text' as const, text: say() };

@@ -47,13 +47,16 @@ export function snippetOf(page: CorpusPage): string {
 }
 
 export function htmlOf(page: CorpusPage): string {
-  const paragraphs = page.text
+  return `<!doctype html><html><head><title>${escapeHtml(page.title)}</title></head><body><nav>Home | About</nav>
+<main><h1>${escapeHtml(page.title)}</h1>${paragraphsOf(page)}</main><footer>All rights reserved.</footer></body></html>`;
+}
+
+export function paragraphsOf({ text }: CorpusPage): string {
+  return text
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line) => `<p>${escapeHtml(line)}</p>`)
     .join('\n');
-  return `<!doctype html><html><head><title>${escapeHtml(page.title)}</title></head><body><nav>Home | About</nav>
-<main><h1>${escapeHtml(page.title)}</h1>${paragraphs}</main><footer>All rights reserved.</footer></body></html>`;
 }
 
 function escapeHtml(text: string): string {

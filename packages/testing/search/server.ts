@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CorpusPage, findArticles, findPages, htmlOf, snippetOf } from './corpus.ts';
+import { type CorpusPage, findArticles, findPages, htmlOf, paragraphsOf, snippetOf } from './corpus.ts';
 
 /** What goes wrong with an engine; a test may change it at any time. */
 export type EngineFault =
@@ -26,8 +26,6 @@ export interface SearchServerOptions {
   pageLatencyMs?: number;
   /** Asked for by SearXNG when given, as user:password. */
   basicAuth?: string;
-  /** False for a wiki without the TextExtracts extension. */
-  extracts?: boolean;
 }
 
 export interface SearchServer {
@@ -153,7 +151,7 @@ function searxngResult(page: CorpusPage, base: string, category: string | null) 
 function mediawiki(
   url: URL,
   response: ServerResponse,
-  { pages, extracts = true }: SearchServerOptions,
+  { pages }: SearchServerOptions,
   empty: boolean,
 ): unknown {
   const parameters = url.searchParams;
@@ -184,7 +182,7 @@ function mediawiki(
   const page = articles[Number(parameters.get('pageids')) - 1];
   if (page === undefined) return json(response, { query: { pages: [{ pageid: 0, missing: true }] } });
   const entry = { pageid: articles.indexOf(page) + 1, title: page.title, fullurl: address(page) };
-  return json(response, { query: { pages: [extracts ? { ...entry, extract: page.text } : entry] } });
+  return json(response, { query: { pages: [entry] } });
 }
 
 function parse(
@@ -195,8 +193,10 @@ function parse(
   const page = articles[Number(parameters.get('pageid')) - 1];
   if (page === undefined)
     return json(response, { error: { code: 'nosuchpageid', info: 'There is no page with that ID.' } });
+  // What a wiki gives is the article alone, without the page around it.
+  const article = page.body === undefined ? paragraphsOf(page) : Buffer.from(page.body.bytes).toString();
   return json(response, {
-    parse: { title: page.title, text: `<div class="mw-parser-output">${htmlOf(page)}</div>` },
+    parse: { title: page.title, text: `<div class="mw-parser-output">${article}</div>` },
   });
 }
 

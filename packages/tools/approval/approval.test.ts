@@ -1,12 +1,16 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { createSandbox, findIsolation } from '@trunkline/sandbox';
+import { readVerdict } from '@trunkline/std';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRunCommand } from '../files/run-command.ts';
 import { visibleText } from '../text/split-message.ts';
-import { answerApproval, approvalText, readVerdict, runApproved } from './approved-tool.ts';
+import { answerApproval, approvalText, runApproved } from './approved-tool.ts';
 import { scriptFiles } from './script-files.ts';
 
+/** Where the machine has none, commands run without. */
+const sandbox = createSandbox({ mode: (await findIsolation()).kind === 'none' ? 'off' : 'auto' });
 let home: TemporaryDirectory;
 let root: string;
 beforeEach(() => {
@@ -131,7 +135,7 @@ describe('what was approved', () => {
   const signal = new AbortController().signal;
 
   it('is not run when a script changed, came or went since', async () => {
-    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin', sandbox });
     const input = { command: 'sh work.sh; sh more.sh' };
     writeFileSync(join(root, 'work.sh'), 'echo good');
     const subject = (await tool.subject(input))!;
@@ -151,7 +155,7 @@ describe('what was approved', () => {
     ['a name that is put together', 'A=inner; sh $A.sh', 'inner.sh'],
     ['what a program loads by itself', 'pytest', 'conftest.cfg'],
   ])('is not run when %s changed', async (_, command, name) => {
-    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin', sandbox });
     writeFileSync(join(root, 'outer.sh'), 'sh inner.sh');
     mkdirSync(join(root, 'deep'));
     writeFileSync(join(root, name), 'true');
@@ -165,7 +169,7 @@ describe('what was approved', () => {
   });
 
   it('is run though a log or a database grew, unless the command runs it', async () => {
-    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin', sandbox });
     const results: string[] = [];
     for (const command of ['sh work.sh', 'sh events.log']) {
       writeFileSync(join(root, 'work.sh'), 'echo one');
@@ -183,7 +187,7 @@ describe('what was approved', () => {
   });
 
   it('is not run in another directory', async () => {
-    const other = createRunCommand({ directory: join(root, 'other'), path: '/usr/bin:/bin' });
+    const other = createRunCommand({ directory: join(root, 'other'), path: '/usr/bin:/bin', sandbox });
     const subject = (await createRunCommand({ directory: root, path: '' }).subject({ command: 'pwd' }))!;
     const context = { subject, signal, sessionId: 's', toolCallId: 'c' };
     expect(await runApproved(other, { command: 'pwd' }, context)).toHaveProperty('changed');

@@ -3,7 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Tool, ToolContext } from '@trunkline/llm';
-import { systemCode } from '@trunkline/std';
+import { readVerdict, systemCode } from '@trunkline/std';
 import { textSize, visibleLine, visibleText } from '../text/split-message.ts';
 import type { ScriptFile } from './script-files.ts';
 
@@ -11,15 +11,6 @@ const MAX_ENTRIES = 50_000;
 
 /** Services write these all the time. One that a command names is among its scripts. */
 const RECORDS = /\.(?:db|sqlite3?)(?:-wal|-shm|-journal)?$|\.(?:log|jsonl)$/;
-
-const YES =
-  /^(?:y|yes|yep|yeah|ja|jawohl|oui|si|ok|okay|sure|certainly|of course|absolutely|approve|approved|approved it|i approve|allow|allowed|granted|confirmed|please do|do it|do that|do so|run it|go|go ahead|go on|go for it|fine|alright|all right|you may|please)$/;
-
-const NO =
-  /^(?:n|no|nope|nah|nein|non|never|deny|denied|refuse|refused|reject|rejected|stop|cancel|abort|forbid|forbidden|do not|dont|do not do it|dont do it|please dont|please do not|no way|rather not|id rather not|better not|not now|not yet|no thanks|no thank you)$/;
-
-/** Says how, not whether. */
-const COURTESY = /^(?:please|thanks|thank you|danke|bitte|then|now)$/;
 
 /** What an approval is for: exactly this text, in this directory, with these scripts, once. */
 export interface ApprovalSubject {
@@ -126,51 +117,6 @@ export function readScope(answer: string): { answer: string; scope: ApprovalScop
   return { answer: answer.slice(0, found.index).trim() || 'yes', scope: found[1] ? 'task' : 'always' };
 }
 
-export type Verdict = 'yes' | 'no' | 'unclear';
-
-/**
- * What somebody answered to a request for approval. Each phrase of it must say the same; a condition, a question or
- * anything else is unclear and has to be asked again. A no that gives a reason is a no.
- */
-export function readVerdict(answer: string): Verdict {
-  const text = answer.toLowerCase().replace(/[’']/g, '').replace(/\s+/g, ' ').trim();
-  if (/^(?:no|nope|nein|deny|denied|refuse|reject|do not|dont|stop|cancel)\b/.test(text)) return 'no';
-  if (NO.test(text.replace(/[.!,]+$/, ''))) return 'no';
-  if (text.includes('?')) return 'unclear';
-  return phrasesOf(text).some(isAllYes) ? 'yes' : 'unclear';
-}
-
-/** The text cut into phrases at its signs, and at every space where it is a chain such as "ok do it" or "yes please". */
-function phrasesOf(text: string): string[][] {
-  const signs = text
-    .split(/[.!,;]+/)
-    .map((phrase) => phrase.trim())
-    .filter((phrase) => phrase !== '');
-  return [signs, signs.flatMap(chainOf)];
-}
-
-/** Splits a phrase into the longest known ones, from the left. */
-function chainOf(phrase: string): string[] {
-  const words = phrase.split(' ');
-  const chain: string[] = [];
-  while (words.length > 0) {
-    const size = words.findLastIndex((_, end) => isKnown(words.slice(0, end + 1).join(' '))) + 1;
-    chain.push(words.splice(0, Math.max(size, 1)).join(' '));
-  }
-  return chain;
-}
-
-function isKnown(phrase: string): boolean {
-  return YES.test(phrase) || NO.test(phrase) || COURTESY.test(phrase);
-}
-
-function isAllYes(phrases: readonly string[]): boolean {
-  return (
-    phrases.some((phrase) => YES.test(phrase) && phrase !== 'please') &&
-    phrases.every((phrase) => YES.test(phrase) || COURTESY.test(phrase))
-  );
-}
-
 /**
  * A digest of every file below a directory by name, size and time of change: which scripts a command runs cannot always
  * be read from its words (wildcards, variables, scripts that call scripts). Beyond 50,000 entries it covers those that
@@ -178,20 +124,31 @@ function isAllYes(phrases: readonly string[]): boolean {
  */
 export async function directoryState(directory: string): Promise<string> {
   const hash = createHash('sha256');
+  const { files, count } = await filesBelow(directory, (name) => RECORDS.test(name));
+  for (const [path, facts] of files) hash.update(`${path}\0${facts}\0`);
+  return hash.update(String(count)).digest('hex');
+}
+
+/** The files below a directory, with what tells whether one has changed; the first 50,000 entries at most. */
+export async function filesBelow(
+  directory: string,
+  isLeftOut: (name: string) => boolean = () => false,
+): Promise<{ files: ReadonlyMap<string, string>; count: number; isCut: boolean }> {
+  const files = new Map<string, string>();
   const waiting = [''];
   let count = 0;
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
     const entries = await entriesOf(join(directory, folder));
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (entry.isFile() && RECORDS.test(entry.name)) continue;
+      if (entry.isFile() && isLeftOut(entry.name)) continue;
       const path = join(folder, entry.name);
       count += 1;
       if (count > MAX_ENTRIES) continue;
       if (entry.isDirectory()) waiting.push(path);
-      else hash.update(`${path}\0${await factsOf(join(directory, path))}\0`);
+      else files.set(path, await factsOf(join(directory, path)));
     }
   }
-  return hash.update(String(count)).digest('hex');
+  return { files, count, isCut: count > MAX_ENTRIES };
 }
 
 async function entriesOf(folder: string) {

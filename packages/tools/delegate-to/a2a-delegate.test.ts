@@ -1,3 +1,4 @@
+import type { RunningTool } from '@trunkline/llm';
 import { freePort } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { callTool } from '../call-tool.suite.ts';
@@ -18,6 +19,8 @@ async function agent(...answers: { status?: number; body: unknown }[]) {
   const calls: Call[] = [];
   const keys: (string | undefined)[] = [];
   server = await startPages({
+    '/film.mp4': send('video/mp4', 'frames'),
+    '/away.mp4': (response) => response.writeHead(302, { location: 'http://127.0.0.1:4040/film.mp4' }).end(),
     '/a2a': (response, request) => {
       let body = '';
       keys.push(request.headers.authorization);
@@ -116,7 +119,12 @@ describe('a delegate that speaks A2A', () => {
     const scout = createA2aDelegate({ ...options, url });
     expect(await scout.ask('weather', context)).toBe('scout asks back: which town?');
     await scout.ask('weather', { ...context, sessionId: 'someone else' });
+    // A crash forgets what the next query answers, so a call that does must not be repeated unasked.
+    const { isOnce } = createDelegateTo({ delegates: [scout] }) as RunningTool;
+    const asks = { target: 'scout', query: 'Bern' };
+    expect(['s', 'someone else'].map((id) => isOnce?.(asks, id))).toEqual([true, false]);
     expect(await scout.ask('Bern', context)).toBe('sunny');
+    expect(isOnce?.(asks, 's')).toBe(false);
     expect(calls.map(({ params }) => params.message.taskId)).toEqual([undefined, undefined, 't1']);
     expect(calls[2]!.params.message.contextId).toBe('c1');
   });
@@ -126,34 +134,102 @@ describe('a delegate that speaks A2A', () => {
     expect(await createA2aDelegate({ ...options, url }).ask('hi', context)).toBe('hello');
   });
 
-  it('hands on the files of its answer, and tells of its data and links', async () => {
-    const file = (given: object) => ({ parts: [{ kind: 'file', file: given }] });
-    const steps = { mimeType: 'application/vnd.trunkline.tool-call-v1+json' };
-    const artifacts = [
-      text('Here it is.'),
-      file({ name: 'plan.png', mimeType: 'image/png; x=1', bytes: 'cGl4ZWxz' }),
-      file({ name: 'film.mp4', mimeType: 'video/mp4', uri: 'https://files.example/film.mp4' }),
-      { parts: [{ kind: 'data', data: { name: 'search' }, metadata: steps }] },
-      { parts: [{ kind: 'data', data: { total: 3 } }] },
-    ];
-    const { url } = await agent(task('completed', { artifacts }));
-    const tool = createDelegateTo({ delegates: [createA2aDelegate({ ...options, url })] });
+  /** What a call hands to the person. */
+  const attaching = () => {
     const given: { name: string; mediaType: string; bytes: Uint8Array }[] = [];
     const attach = async (attached: (typeof given)[number]) => {
       given.push(attached);
       return undefined;
     };
+    const texts = () => given.map(({ bytes }) => Buffer.from(bytes).toString());
+    return { given, attach, texts };
+  };
+  const file = (given: object) => ({ parts: [{ kind: 'file', file: given }] });
+
+  it('hands on the files of its answer, and tells of its data', async () => {
+    const steps = { mimeType: 'application/vnd.trunkline.tool-call-v1+json' };
+    const sources = { mimeType: 'application/vnd.trunkline.citations-v1+json' };
+    const page = { url: 'https://a.example/red', title: 'Red' };
+    const artifacts = [
+      text('Here it is.'),
+      file({ name: 'plan.png', mimeType: 'image/png; x=1', bytes: 'cGl4ZWxz' }),
+      { parts: [{ kind: 'data', data: { name: 'search' }, metadata: steps }] },
+      { parts: [{ kind: 'data', data: { total: 3 } }] },
+      { parts: [{ kind: 'data', data: { citations: [page] }, metadata: sources }] },
+    ];
+    const { url } = await agent(task('completed', { artifacts }));
+    const tool = createDelegateTo({ delegates: [createA2aDelegate({ ...options, url })] });
+    const { given, attach, texts } = attaching();
     const asked = { target: 'scout', query: 'x' };
-    const told =
-      'Here it is.\n(film.mp4, video/mp4, is at https://files.example/film.mp4 and was not fetched.)\nData: {"total":3}';
+    const told = 'Here it is.\nData: {"total":3}\nSources:\n[1] Red: https://a.example/red';
     expect(await callTool(tool, asked, undefined, { attach })).toBe(
       `${told}\n(The person was given plan.png.)`,
     );
     expect(given).toMatchObject([{ name: 'plan.png', mediaType: 'image/png', isShown: true }]);
-    expect(Buffer.from(given[0]?.bytes ?? []).toString()).toBe('pixels');
+    expect(texts()).toEqual(['pixels']);
     expect(await callTool(tool, asked)).toBe(
       `${told}\n(plan.png, image/png, was left out: files cannot be handed on here. Say so.)`,
     );
+  });
+
+  it('has its links fetched: from itself and from public addresses, where policy lets the call go', async () => {
+    const film = (uri: string) => file({ name: 'film.mp4', mimeType: 'video/mp4', uri });
+    const artifacts: object[] = [text('See.')];
+    const { url, base } = await agent(task('completed', { artifacts }));
+    artifacts.push(film(`${base}/film.mp4`));
+    const tool = createDelegateTo({ delegates: [createA2aDelegate({ ...options, url })] });
+    const { attach, texts } = attaching();
+    const ask = (more: object = {}) =>
+      callTool(tool, { target: 'scout', query: 'x' }, undefined, { attach, ...more });
+    expect(await ask()).toBe('See.\n(The person was given film.mp4.)');
+    expect(texts()).toEqual(['frames']);
+    expect(await ask({ permits: ({ url = '' }: { url?: string }) => !url.includes('film') })).toBe(
+      'See.\n(film.mp4 could not be fetched: policy does not allow its address. Say so.)',
+    );
+    artifacts.splice(
+      1,
+      1,
+      film('http://127.0.0.1:4040/film.mp4'),
+      film(`${base}/away.mp4`),
+      film(`${base}/none`),
+    );
+    const told = await ask();
+    expect(told.match(/a loopback address/g)).toHaveLength(2);
+    expect(told).toContain('its address answers with 404.');
+    expect(texts()).toEqual(['frames']);
+  });
+
+  it('that asks back hands its files on once, and again those that have changed', async () => {
+    const picture = (artifactId: string, words: string) => {
+      const bytes = Buffer.from(words).toString('base64');
+      return { artifactId, ...file({ name: `${artifactId}.png`, mimeType: 'image/png', bytes }) };
+    };
+    const status = { state: 'input-required', message: text('these?') };
+    const { url } = await agent(
+      task('input-required', { status, artifacts: [picture('plan', 'first'), picture('map', 'map')] }),
+      task('completed', { artifacts: [picture('plan', 'second'), picture('map', 'map'), text('Done.')] }),
+    );
+    const scout = createA2aDelegate({ ...options, url });
+    const { attach, texts } = attaching();
+    expect(await scout.ask('draw', { ...context, attach })).toContain('(The person was given map.png.)');
+    expect(await scout.ask('yes', { ...context, attach })).toBe('Done.\n(The person was given plan.png.)');
+    expect(texts()).toEqual(['first', 'map', 'second']);
+  });
+
+  it.each([
+    ['completed', 'See.\n(The person was given plan.png.)'],
+    ['input-required', 'scout asks back: See.\n(The person was given plan.png.)'],
+    ['failed', 'Error: scout did not finish: See..\n(The person was given plan.png.)'],
+  ])('hands on files of what it says about its state: %s', async (state, told) => {
+    const parts = [
+      ...text('See.').parts,
+      ...file({ name: 'plan.png', mimeType: 'image/png', bytes: 'cGl4ZWxz' }).parts,
+    ];
+    const { url } = await agent(task(state, { status: { state, message: { role: 'agent', parts } } }));
+    const tool = createDelegateTo({ delegates: [createA2aDelegate({ ...options, url })] });
+    const { attach, texts } = attaching();
+    expect(await callTool(tool, { target: 'scout', query: 'x' }, undefined, { attach })).toBe(told);
+    expect(texts()).toEqual(['pixels']);
   });
 
   it('may answer with data alone', async () => {

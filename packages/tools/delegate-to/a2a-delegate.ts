@@ -5,9 +5,13 @@ import {
   type RemoteAgent,
   RemoteAgentError,
   type RemoteReply,
+  sourcesIn,
 } from '@trunkline/a2a';
-import { type AttachedFile, handOnFiles, plainMediaType } from '@trunkline/llm';
-import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate-to.ts';
+import { createFileFetch } from '@trunkline/http';
+import { type AttachedFile, addressSubject, handOnFiles, plainMediaType } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
+import { type Delegate, type DelegateContext, DelegateError, type DelegateErrorCode } from './delegate-to.ts';
+import { FreshParts } from './fresh-parts.ts';
 
 export interface A2aDelegateOptions extends CardTrust {
   name: string;
@@ -60,6 +64,8 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
     }
   };
   const parked = new Map<string, Parked>();
+  const fresh = new FreshParts();
+  const { origin } = new URL(options.url);
   return {
     name,
     description,
@@ -67,7 +73,9 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
     internal: options.peer !== undefined,
     // Our own services know a message again by its key; others may.
     idempotent: options.peer !== undefined,
-    async ask(query, { signal, sessionId, principal, idempotencyKey, attach, addOrigins }) {
+    answers: (sessionId) => parked.has(sessionId),
+    async ask(query, context) {
+      const { signal, sessionId, principal, idempotencyKey } = context;
       const metadata = { ...skillOf(options), ...(idempotencyKey && { idempotencyKey }) };
       const message = {
         text: query,
@@ -80,10 +88,11 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
         .send(await find(signal), message, { signal, timeoutMs: TIMEOUT_MS, principal })
         .catch(rethrow);
       if (reply.state === 'input-required') remember(parked, sessionId, reply);
-      const said = answerOf(name, reply);
-      const { files, notes } = contentsOf(reply);
-      const handedOn = await handOnFiles(files, { attach, addOrigins, signal });
-      return [said, ...notes, ...handedOn].filter((text) => text !== '').join('\n');
+      if (isUnderWay(reply))
+        throw new DelegateError('delegate_silent', `${name} has begun but gave no answer yet.`);
+      const { files, notes } = await contentsOf(fresh.of(reply), origin, context);
+      const more = [...notes, ...(await handOnFiles(files, context))];
+      return [answerOf(name, reply, more), ...more].filter((text) => text !== '').join('\n');
     },
   };
 }
@@ -120,18 +129,26 @@ function remember(parked: Map<string, Parked>, sessionId: string, { taskId, cont
   for (const oldest of parked.keys()) if (parked.size > MOST_PARKED) parked.delete(oldest);
 }
 
-function answerOf(name: string, { state, text, statusText, artifacts }: RemoteReply): string {
+function isUnderWay({ state }: RemoteReply): boolean {
+  return !['completed', 'input-required', 'failed', 'rejected', 'canceled'].includes(state);
+}
+
+/** `more`: what it gave besides, also where it failed. */
+function answerOf(
+  name: string,
+  { state, text, statusText, artifacts }: RemoteReply,
+  more: readonly string[],
+): string {
   switch (state) {
     case 'completed':
       return allText(artifacts) || text;
     case 'input-required':
       return `${name} asks back: ${statusText}`;
-    case 'failed':
-    case 'rejected':
-    case 'canceled':
-      throw new DelegateError('delegate_failed', `${name} did not finish: ${statusText || state}.`);
     default:
-      throw new DelegateError('delegate_silent', `${name} has begun but gave no answer yet.`);
+      throw new DelegateError(
+        'delegate_failed',
+        [`${name} did not finish: ${statusText || state}.`, ...more].join('\n'),
+      );
   }
 }
 
@@ -146,31 +163,64 @@ function allText(artifacts: RemoteReply['artifacts']): string {
 /** Of one answer. */
 const MAX_FILES = 10;
 const MAX_DATA = 50_000;
-const MAX_ADDRESS = 2000;
-/** Tool calls, thoughts and sources of our own services: how the answer came about, and no part of it. */
+const MAX_FETCHED_BYTES = 20 * 2 ** 20;
+/** Tool calls and thoughts of our own services: how the answer came about, and no part of it. */
 const OWN_TYPES = 'application/vnd.trunkline.';
 
-/** What an answer holds besides its text: files, and words for data, links and what does not fit. */
-function contentsOf({ artifacts }: RemoteReply) {
+/** What an answer holds besides its text: files, fetched where it gives links, and words for data and what does not fit. */
+async function contentsOf(
+  parts: ReturnType<FreshParts['of']>,
+  origin: string,
+  context: DelegateContext,
+): Promise<{ files: AttachedFile[]; notes: string[] }> {
   const files: AttachedFile[] = [];
   const notes: string[] = [];
-  for (const part of artifacts.flatMap(({ parts }) => parts))
-    if (part.type === 'data') {
-      if (!String(part.metadata?.mimeType ?? '').startsWith(OWN_TYPES)) notes.push(dataText(part.data));
-    } else if (part.type === 'file') {
-      const { name = 'file', bytes, uri = '' } = part;
-      const mediaType = plainMediaType(part.mediaType);
-      if (bytes === undefined)
-        notes.push(
-          uri.length > MAX_ADDRESS
-            ? `(${name}, ${mediaType}, was left out: its address is too long. Say so.)`
-            : `(${name}, ${mediaType}, is at ${uri} and was not fetched.)`,
-        );
-      else if (files.length === MAX_FILES)
+  for (const part of parts)
+    if (part.type === 'data') notes.push(...dataTexts([part]));
+    else if (part.type === 'file') {
+      const { name = 'file' } = part;
+      if (files.length === MAX_FILES)
         notes.push(`(${name} was left out: ${MAX_FILES} files are taken of one answer. Say so.)`);
-      else files.push({ name, mediaType, bytes: Buffer.from(bytes, 'base64') });
+      else
+        try {
+          const bytes = await bytesOf(part, origin, context);
+          files.push({ name, mediaType: plainMediaType(part.mediaType), bytes });
+        } catch (error) {
+          context.signal.throwIfAborted();
+          notes.push(`(${name} could not be fetched: ${errorMessage(error)} Say so.)`);
+        }
     }
   return { files, notes };
+}
+
+type FilePart = Extract<ReturnType<FreshParts['of']>[number], { type: 'file' }>;
+
+/** A link may lead to a public address, or to the agent itself, wherever policy lets the call go. */
+async function bytesOf(
+  { bytes, uri = '' }: FilePart,
+  origin: string,
+  { signal, attach, permits = () => true }: DelegateContext,
+): Promise<Uint8Array> {
+  if (bytes !== undefined) return Buffer.from(bytes, 'base64');
+  // Nobody would get it: it is left out in words.
+  if (attach === undefined) return new Uint8Array();
+  const isAllowed = (url: string) => permits(addressSubject(url));
+  if (!isAllowed(uri)) throw new Error('policy does not allow its address.');
+  const fetch = createFileFetch(MAX_FETCHED_BYTES, origin);
+  const answer = await fetch(uri, { signal, allowsRedirect: ({ href }) => isAllowed(href) });
+  if (answer.status !== 200) throw new Error(`its address answers with ${answer.status}.`);
+  return answer.body;
+}
+
+/** The data of another agent's answer, in words, and the pages that it is drawn from. */
+export function dataTexts(parts: ReturnType<FreshParts['of']>): string[] {
+  const texts = parts.flatMap((part) =>
+    part.type !== 'data' || String(part.metadata?.mimeType ?? '').startsWith(OWN_TYPES)
+      ? []
+      : [dataText(part.data)],
+  );
+  const sources = sourcesIn(parts).slice(0, MAX_DATA);
+  return sources === '' ? texts : [...texts, sources];
 }
 
 function dataText(data: unknown): string {

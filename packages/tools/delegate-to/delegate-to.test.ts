@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort, startModelServer } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
@@ -23,6 +25,13 @@ describe('delegate_to', () => {
       query: { type: 'string' },
     });
     expect(tool.description).toContain('- echo: does echo\n- coder: does coder');
+  });
+
+  it('is known again by its key where all targets know it, and never by its nature', () => {
+    const ours = { ...echo, idempotent: true };
+    expect(createDelegateTo({ delegates: [ours] })).toMatchObject({ idempotent: 'by-key' });
+    const other = delegate('coder', async () => '');
+    expect(createDelegateTo({ delegates: [ours, other] })).toMatchObject({ idempotent: false });
   });
 
   it('gives the answer of the target', async () => {
@@ -126,6 +135,33 @@ describe('a delegate behind an OpenAI-compatible endpoint', () => {
     const helper = createCompatDelegate({ ...options, url: server.url });
     await expect(helper.ask('x', context)).rejects.toThrow(words);
     await server.stop();
+  });
+
+  it('sends its key, by which an endpoint does the work once though the answer was lost', async () => {
+    const done = new Map<string, string>();
+    const server = createServer((request, response) => {
+      const key = String(request.headers['idempotency-key']);
+      const known = done.get(key);
+      if (known !== undefined) {
+        response.end(JSON.stringify({ choices: [{ message: { content: known } }] }));
+        return;
+      }
+      done.set(key, `work ${done.size + 1}`);
+      request.socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const helper = createCompatDelegate({ ...options, url: `http://127.0.0.1:${port}/v1` });
+    const ask = (idempotencyKey: string) => helper.ask('send it', { ...context, idempotencyKey });
+    for (const [key, work] of [
+      ['step-1', 'work 1'],
+      ['step-2', 'work 2'],
+    ] as const) {
+      await expect(ask(key)).rejects.toThrow('helper cannot be reached right now.');
+      expect(await ask(key)).toBe(work);
+    }
+    expect([...done.keys()]).toEqual(['step-1', 'step-2']);
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('says that nobody is there', async () => {

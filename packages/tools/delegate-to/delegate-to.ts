@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
+import { defineTool, type ForeignDescription, type Tool, type ToolContext } from '@trunkline/llm';
 import { CodedError, Deadline } from '@trunkline/std';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
@@ -13,21 +13,24 @@ export interface DelegateToOptions {
 /** Hands a part of the work to someone else; there must be at least one delegate. */
 export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToOptions): Tool {
   const byName = new Map(delegates.map((delegate) => [delegate.name, delegate]));
+  const describedIn = delegates.flatMap((delegate) => delegate.describedIn ?? []);
   return defineTool({
     name: 'delegate_to',
     effects: ['sends'],
     // What others have begun goes on there, and would be begun once more.
-    idempotent: delegates.every(({ idempotent }) => idempotent),
+    idempotent: delegates.every(({ idempotent }) => idempotent) && 'by-key',
+    isOnce: ({ target }, sessionId) => byName.get(target)?.answers?.(sessionId) === true,
     external: !delegates.every(({ reportsOrigins }) => reportsOrigins),
     subject: ({ target }) => ({ recipient: target, ...(byName.get(target)?.internal && { internal: true }) }),
     description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
+    ...(describedIn.length > 0 && { describedIn }),
     input: inputFor([...byName.keys()]),
     timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
     callKey: ({ target, query }) => JSON.stringify([target, questionKey(query)]),
     answeredBy: ({ target }) => target,
     async execute({ target, query }, context) {
       const { signal, sessionId, principal, timezone, addOrigins, approved, idempotencyKey } = context;
-      const { onActivity, attach } = context;
+      const { onActivity, attach, permits } = context;
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
@@ -42,6 +45,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
         idempotencyKey,
         onActivity,
         attach,
+        permits,
         timeoutMs: delegate.timeoutMs ?? timeoutMs,
       });
     },
@@ -101,6 +105,8 @@ export interface Delegate {
   name: string;
   /** One line: what it is good for. */
   description: string;
+  /** What of the description it wrote itself. */
+  describedIn?: ForeignDescription | undefined;
   /** How long it may be silent; that of the tool when left out. */
   timeoutMs?: number | undefined;
   /** One of our own: it is told what the asking turn has read, and decides for itself. */
@@ -109,6 +115,8 @@ export interface Delegate {
   reportsOrigins?: boolean;
   /** Asked once more under the same `idempotencyKey`, it goes on with the same work. */
   idempotent?: boolean;
+  /** Whether the next query of a conversation answers a question: whose, nobody knows after a crash. */
+  answers?(sessionId: string): boolean;
   /** The answer to a query; a `DelegateError` when there is none. */
   ask(query: string, context: DelegateContext): Promise<string>;
 }
@@ -127,6 +135,8 @@ export interface DelegateContext {
   onActivity?: ToolContext['onActivity'];
   /** Takes the files of the answer; left out where files are not stored. */
   attach?: ToolContext['attach'];
+  /** Whether policy lets the call reach an address that the answer names. */
+  permits?: ToolContext['permits'];
 }
 
 export type DelegateErrorCode =

@@ -1,3 +1,4 @@
+import { decode, ExtractionError, ExtractionPool, PAGE_WITHOUT_TEXT } from '@trunkline/documents';
 import {
   createGuardedFetch,
   type GuardedFetch,
@@ -9,8 +10,6 @@ import {
 import { defineTool, type Tool, type ToolContext, urlSubject } from '@trunkline/llm';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
-import { ParserError, parsePage } from '../parsing/parser-pool.ts';
-import type { Readable } from './pdf-text.ts';
 
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 
@@ -32,19 +31,24 @@ const input = z.object({
   max_chars: z.number().int().default(8000).describe('At most this many characters of text come back.'),
 });
 
+/** Shared by all services of the process, so that no number of hostile pages takes more than its threads. */
+const sharedPool = new ExtractionPool({ timeoutMs: 10_000, memoryMb: 256 });
+
 /** Fetches a page and gives its readable text. */
-export function createFetchUrl(options: FetchUrlOptions = {}): Tool {
+export function createFetchUrl(options: FetchUrlOptions = {}, pool = sharedPool): Tool {
   const fetch = createGuardedFetch({ ...options, maxBytes: MOST_BYTES, overflow: 'cut' });
   return defineTool({
     name: 'fetch_url',
     effects: ['reads'],
     external: true,
     subject: ({ url }) => urlSubject(url),
-    description: 'Fetches a web page, text file or PDF and gives its readable text.',
+    description:
+      'Fetches a web page, text file, PDF, Word, OpenDocument, EPUB or spreadsheet file and gives its readable text.',
     input,
     async execute({ url, max_chars }, context) {
       try {
-        return await fetchText(fetch, url, Math.min(Math.max(max_chars, 1), MOST_CHARS), context);
+        const most = Math.min(Math.max(max_chars, 1), MOST_CHARS);
+        return await fetchText(fetch, pool, url, most, context);
       } catch (error) {
         if (!(error instanceof HttpError)) throw error;
         if (isUnanswered(error)) context.ownWords?.();
@@ -56,6 +60,7 @@ export function createFetchUrl(options: FetchUrlOptions = {}): Tool {
 
 async function fetchText(
   fetch: GuardedFetch,
+  pool: ExtractionPool,
   url: string,
   most: number,
   { signal, permits = () => true }: Pick<ToolContext, 'signal' | 'permits'>,
@@ -69,7 +74,7 @@ async function fetchText(
       accept: 'text/html,application/xhtml+xml,text/plain,application/json,application/pdf,*/*;q=0.5',
     },
   });
-  const readable = await readableText(response, signal);
+  const readable = await readableText(response, pool, signal);
   if ('problem' in readable) return `Error: [${response.status}] ${response.url} ${readable.problem}`;
   return `[${response.status}] ${response.url}\n${clip(readable.text, most, response.truncated)}`;
 }
@@ -89,40 +94,48 @@ function wholeCharacters(text: string): string {
   return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text;
 }
 
-async function readableText(response: GuardedResponse, signal: AbortSignal): Promise<Readable> {
-  const { contentType, body, truncated } = response;
-  if (contentType === 'application/pdf' || startsWith(body, '%PDF-')) {
-    if (truncated) return { problem: 'is a PDF of more than 2 MB, which is too large to read' };
-    const read = () => parsePage('pdf', new Uint8Array(body), signal);
-    return await orProblem(read, 'is a PDF that cannot be read: it ');
-  }
-  if (isBinary(contentType, body))
-    return { problem: `holds ${contentType || 'binary data'}, which is not text` };
-  const text = response.text();
-  return isHtml(contentType, text) ? await orProblem(() => parsePage('html', text, signal)) : { text };
-}
+/** The text of an answer, or why it has none. */
+type Readable = { text: string } | { problem: string };
 
-/** A page that cannot be parsed is a problem in words. */
-async function orProblem(read: () => Promise<Readable>, opening = ''): Promise<Readable> {
+async function readableText(
+  response: GuardedResponse,
+  pool: ExtractionPool,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const { contentType: type, body: bytes, truncated: isCut, url: address } = response;
+  const charset = /charset\s*=\s*["']?([\w.:-]+)/i.exec(response.headers.get('content-type') ?? '')?.[1];
+  const isPage = isHtml(type, bytes);
+  const isPdf = type === 'application/pdf' || startsWith(bytes, '%PDF-');
+  if (!isPage && !isPdf) {
+    if (MEDIA.test(type)) return { problem: `holds ${type}, which is not text` };
+    if (TEXTUAL.test(type) || !opening(bytes).includes('\0')) return { text: decode(bytes, charset) };
+  }
+  if (isCut && !isPage)
+    return { problem: `is a ${isPdf ? 'PDF' : 'file'} of more than 2 MB, which is too large to read` };
   try {
-    return await read();
+    const raw = { bytes, type, charset, name: '', address, isCut, isContentOnly: true };
+    const { text } = await pool.extract(raw, { signal, isFromWeb: true, mayRecognise: false });
+    return { text };
   } catch (error) {
-    if (error instanceof ParserError) return { problem: `${opening}${error.message}` };
-    throw error;
+    if (!(error instanceof ExtractionError)) throw error;
+    if (error.message === PAGE_WITHOUT_TEXT) return { text: '' };
+    return { problem: error.message };
   }
 }
 
-function isHtml(contentType: string, text: string): boolean {
-  return HTML.has(contentType) || (contentType === '' && /^\s*<(?:!doctype html|html)[\s>]/i.test(text));
+const MEDIA = /^(?:image|audio|video|font)\//;
+
+function isHtml(contentType: string, bytes: Uint8Array): boolean {
+  return (
+    HTML.has(contentType) || (contentType === '' && /^\s*<(?:!doctype html|html)[\s>]/i.test(opening(bytes)))
+  );
 }
 
-/** A declared text type is believed; otherwise a NUL byte among the first ones gives binary data away. */
-function isBinary(contentType: string, body: Uint8Array): boolean {
-  if (TEXTUAL.test(contentType)) return false;
-  if (/^(?:image|audio|video|font)\//.test(contentType)) return true;
-  return body.subarray(0, 1024).includes(0);
+/** A NUL byte among the first ones gives binary data away. */
+function opening(bytes: Uint8Array): string {
+  return Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
 }
 
-function startsWith(body: Uint8Array, opening: string): boolean {
-  return Buffer.from(body.subarray(0, opening.length)).toString('latin1') === opening;
+function startsWith(bytes: Uint8Array, words: string): boolean {
+  return opening(bytes).startsWith(words);
 }

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { joinOrigins } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import {
   createSandbox,
@@ -10,6 +11,7 @@ import { z } from 'zod';
 import { type ApprovalSubject, type ApprovedTool, directoryState } from '../approval/approved-tool.ts';
 import { scriptFiles } from '../approval/script-files.ts';
 import { orRefusal } from '../failure.ts';
+import { type FileMarks, markChanges } from './file-marks.ts';
 
 const LONGEST_OUTPUT = 20_000;
 const MAX_PROCESSES = 512;
@@ -33,6 +35,8 @@ export interface RunCommandOptions {
   path: string;
   timeoutMs?: number;
   sandbox?: Sandbox;
+  /** Gets the files that a command changes after the turn has read text from outside, or where commands have network. */
+  marks?: FileMarks | undefined;
 }
 
 let sweep: Promise<void> | undefined;
@@ -43,11 +47,14 @@ export function createRunCommand({
   path,
   timeoutMs = TIMEOUT_MS,
   sandbox = createSandbox({ mode: 'auto' }),
+  marks,
 }: RunCommandOptions): ApprovedTool {
   sweep ??= endAbandonedProcesses();
   const tool: Tool = defineTool({
     name: 'run_command',
     effects: ['executes'],
+    // What it can fetch, others wrote.
+    external: sandbox.commandNetwork !== 'none',
     subject: ({ command }) => ({ command }),
     description: 'Runs a shell command in the workspace, after the operator has approved it.',
     input,
@@ -59,11 +66,15 @@ export function createRunCommand({
       ...(await commandSubject('May I run this command?', input.parse(given).command, directory)),
       directoryState: await directoryState(directory),
     }),
-    approve: (given, { signal }) =>
+    approve: (given, { signal, principal }) =>
       orRefusal(async () => {
         const { command } = input.parse(given);
         await sweep;
-        const result = await runCommand(command, { directory, path, timeoutMs, signal, sandbox });
+        const fetched = tool.external ? [{ kind: tool.name, source: '' }] : [];
+        const origins = joinOrigins(principal?.origins, fetched);
+        const result = await markChanges({ directory, marks, origins }, () =>
+          runCommand(command, { directory, path, timeoutMs, signal, sandbox }),
+        );
         return signal.aborted ? stopped(result) : report(result, timeoutMs);
       }, signal),
   };

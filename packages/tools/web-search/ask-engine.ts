@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ParserError } from '@trunkline/documents';
 import { createGuardedFetch, type GuardedRequest, type GuardedResponse } from '@trunkline/http';
 import { parseRetryAfter } from '@trunkline/llm';
 import { errorMessage, formatDuration, Mutex } from '@trunkline/std';
-import { ParserError, parsePage } from '../parsing/parser-pool.ts';
+import { parsePage } from './parse-page.ts';
 import { type DatedResult, SearchError } from './web-search.ts';
 
 export interface EngineAddress {

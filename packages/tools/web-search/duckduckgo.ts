@@ -1,5 +1,6 @@
-import { ParserError, parsePage } from '../parsing/parser-pool.ts';
+import { ParserError } from '@trunkline/documents';
 import { engineClient } from './ask-engine.ts';
+import { parsePage } from './parse-page.ts';
 import { type SearchEngine, SearchError, type SearchResult } from './web-search.ts';
 
 export interface DuckDuckGoOptions {

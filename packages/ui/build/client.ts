@@ -82,8 +82,12 @@ async function bundle(out: string): Promise<Set<string>> {
     input: { index: entry },
     platform: 'node',
     logLevel: 'warn',
-    // Whole packages of ours are named for one function; nothing of them works by being imported.
-    treeshake: { moduleSideEffects: false },
+    // Whole packages of ours are named for one function; nothing of them works by being imported, and these only build
+    // tables, of which servers alone use some.
+    treeshake: {
+      moduleSideEffects: false,
+      manualPureFunctions: ['defineErrors', 'createDialect', 'Buffer.from'],
+    },
     external: (id) => builtinModules.includes(id) || (/^[@a-z]/.test(id) && !id.startsWith('@trunkline/')),
   });
   const { output } = await bundled.write({

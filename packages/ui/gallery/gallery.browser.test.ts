@@ -90,15 +90,6 @@ describeWithBrowser('the gallery of all parts', () => {
     },
   );
 
-  it('moves nothing for who asked for less motion', async () => {
-    await open(DESKTOP);
-    onTestFinished(close);
-    const moving = () => gallery.page.evaluate(() => document.getAnimations().length);
-    expect(await moving()).toBe(0);
-    await gallery.page.emulateMedia({ reducedMotion: 'no-preference' });
-    await expect.poll(moving, SOON).toBeGreaterThan(0);
-  });
-
   // One page for all: what a test has opened is closed by the keyboard too.
   describe('by keyboard', () => {
     beforeAll(() => open(DESKTOP));
@@ -237,7 +228,89 @@ describeWithBrowser('the gallery of all parts', () => {
     });
   });
 
+  // One page for all, in this order: it has no key at first, and no clipboard at last.
   describe('in use', () => {
+    beforeAll(() => open(DESKTOP));
+    afterAll(close);
+
+    it('moves nothing for who asked for less motion', async () => {
+      const moving = () => gallery.page.evaluate(() => document.getAnimations().length);
+      expect(await moving()).toBe(0);
+      await gallery.page.emulateMedia({ reducedMotion: 'no-preference' });
+      await expect.poll(moving, SOON).toBeGreaterThan(0);
+      await gallery.page.emulateMedia({ reducedMotion: 'reduce' });
+    });
+
+    it('says what to do when no key is given', async () => {
+      await gallery.page.getByRole('button', { name: 'Call with a key' }).click();
+      await gallery.page.getByRole('dialog', { name: 'Enter your key' }).waitFor();
+      await gallery.page.keyboard.press('Escape');
+      await expect
+        .poll(() => gallery.page.locator('#answer').textContent(), SOON)
+        .toBe('unknown or missing api key Enter a key that it knows.');
+    });
+
+    it('asks for a key on 401, says when it is refused, and keeps the right one', async () => {
+      const call = () => gallery.page.getByRole('button', { name: 'Call with a key' }).click();
+      const answer = () => gallery.page.locator('#answer').textContent();
+      await call();
+      const prompt = gallery.page.getByRole('dialog', { name: 'Enter your key' });
+      await prompt.getByLabel('Key').fill('wrong');
+      await gallery.page.keyboard.press('Enter');
+      await prompt.getByText('did not accept the last key').waitFor();
+      await prompt.getByLabel('Key').fill('open sesame');
+      await prompt.getByRole('button', { name: 'Use this key' }).click();
+      await expect.poll(answer, SOON).toBe('The treasure');
+      expect(await gallery.page.evaluate(() => localStorage.getItem('gallery.key'))).toBe('open sesame');
+      await gallery.page.reload();
+      await call();
+      await expect.poll(answer, SOON).toBe('The treasure');
+    });
+
+    it('follows events over broken connections', async () => {
+      streams = 0;
+      await gallery.page.getByRole('button', { name: 'Follow the events' }).click();
+      await expect
+        .poll(() => gallery.page.locator('#events').textContent(), SOON)
+        .toBe('open: 1 part 1, 2 part 2, 3 part 3');
+      expect(streams).toBe(3);
+    });
+
+    it('shows markdown without running what is in it, and fetches nothing from outside', async () => {
+      const reading = gallery.page.getByRole('region', { name: 'reading' });
+      await expect.poll(() => reading.getByText('<script>alert(1)</script>').count(), SOON).toBe(2);
+      expect(await gallery.page.locator('img').count()).toBe(0);
+      const link = reading.getByRole('link', { name: 'a plan' }).first();
+      expect(await link.getAttribute('rel')).toContain('noopener');
+      expect(await link.textContent()).toContain('not loaded from example.com');
+      await reading.getByText('(example.com)', { exact: true }).first().waitFor();
+    });
+
+    it('shows the exact time on focus', async () => {
+      const time = gallery.page.locator('time').first();
+      await time.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+      // Scrolling closes a tooltip: the keyboard comes when the page stands still.
+      await gallery.page.evaluate(
+        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+      );
+      await time.focus();
+      await expect
+        .poll(() => gallery.page.getByRole('tooltip').textContent(), SOON)
+        .toMatch(/\d{4}.*\d\d:\d\d:\d\d/);
+    });
+
+    it('copies, also where the clipboard is closed to the page', async () => {
+      await gallery.page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+      const button = gallery.page.getByRole('button', { name: 'Copy the task id' }).first();
+      await button.click();
+      await gallery.page.getByRole('button', { name: 'Copied' }).waitFor();
+      await gallery.page.getByLabel('Name', { exact: true }).first().focus();
+      await gallery.page.keyboard.press('Control+v');
+      expect(await gallery.page.getByLabel('Name', { exact: true }).first().inputValue()).toBe('task-7f3a');
+    });
+  });
+
+  describe('in a window of its own', () => {
     afterEach(close);
 
     it('keeps the chosen theme over a reload, without a flash, and follows the system again', async () => {
@@ -263,80 +336,6 @@ describeWithBrowser('the gallery of all parts', () => {
       await script;
       await choose('As the system');
       expect(await ground()).toBe(light);
-    });
-
-    it('asks for a key on 401, says when it is refused, and keeps the right one', async () => {
-      await open(DESKTOP);
-      const call = () => gallery.page.getByRole('button', { name: 'Call with a key' }).click();
-      const answer = () => gallery.page.locator('#answer').textContent();
-      await call();
-      const prompt = gallery.page.getByRole('dialog', { name: 'Enter your key' });
-      await prompt.getByLabel('Key').fill('wrong');
-      await gallery.page.keyboard.press('Enter');
-      await prompt.getByText('did not accept the last key').waitFor();
-      await prompt.getByLabel('Key').fill('open sesame');
-      await prompt.getByRole('button', { name: 'Use this key' }).click();
-      await expect.poll(answer, SOON).toBe('The treasure');
-      expect(await gallery.page.evaluate(() => localStorage.getItem('gallery.key'))).toBe('open sesame');
-      await gallery.page.reload();
-      await call();
-      await expect.poll(answer, SOON).toBe('The treasure');
-    });
-
-    it('says what to do when no key is given', async () => {
-      await open(DESKTOP);
-      await gallery.page.getByRole('button', { name: 'Call with a key' }).click();
-      await gallery.page.getByRole('dialog', { name: 'Enter your key' }).waitFor();
-      await gallery.page.keyboard.press('Escape');
-      await expect
-        .poll(() => gallery.page.locator('#answer').textContent(), SOON)
-        .toBe('unknown or missing api key Enter a key that it knows.');
-    });
-
-    it('follows events over broken connections', async () => {
-      await open(DESKTOP);
-      streams = 0;
-      await gallery.page.getByRole('button', { name: 'Follow the events' }).click();
-      await expect
-        .poll(() => gallery.page.locator('#events').textContent(), SOON)
-        .toBe('open: 1 part 1, 2 part 2, 3 part 3');
-      expect(streams).toBe(3);
-    });
-
-    it('copies, also where the clipboard is closed to the page', async () => {
-      await open(DESKTOP);
-      await gallery.page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
-      const button = gallery.page.getByRole('button', { name: 'Copy the task id' }).first();
-      await button.click();
-      await gallery.page.getByRole('button', { name: 'Copied' }).waitFor();
-      await gallery.page.getByLabel('Name', { exact: true }).first().focus();
-      await gallery.page.keyboard.press('Control+v');
-      expect(await gallery.page.getByLabel('Name', { exact: true }).first().inputValue()).toBe('task-7f3a');
-    });
-
-    it('shows markdown without running what is in it, and fetches nothing from outside', async () => {
-      await open(DESKTOP);
-      const reading = gallery.page.getByRole('region', { name: 'reading' });
-      await expect.poll(() => reading.getByText('<script>alert(1)</script>').count(), SOON).toBe(2);
-      expect(await gallery.page.locator('img').count()).toBe(0);
-      const link = reading.getByRole('link', { name: 'a plan' }).first();
-      expect(await link.getAttribute('rel')).toContain('noopener');
-      expect(await link.textContent()).toContain('not loaded from example.com');
-      await reading.getByText('(example.com)', { exact: true }).first().waitFor();
-    });
-
-    it('shows the exact time on focus', async () => {
-      await open(DESKTOP);
-      const time = gallery.page.locator('time').first();
-      await time.evaluate((element) => element.scrollIntoView({ block: 'center' }));
-      // Scrolling closes a tooltip: the keyboard comes when the page stands still.
-      await gallery.page.evaluate(
-        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-      );
-      await time.focus();
-      await expect
-        .poll(() => gallery.page.getByRole('tooltip').textContent(), SOON)
-        .toMatch(/\d{4}.*\d\d:\d\d:\d\d/);
     });
 
     it('shows sections in a strip, services in a bar, the rest and the inspector in sheets, on a phone', async () => {

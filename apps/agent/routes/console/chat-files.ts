@@ -1,4 +1,4 @@
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import { type AppEnv, describeRoute, mountFileLinks, validate } from '@trunkline/http';
 import { maySee, type Principal } from '@trunkline/identity';
 import type { ContentStore, FileRecord, StoredFile } from '@trunkline/loop';
 import type { Hono } from 'hono';
@@ -19,17 +19,10 @@ export interface ChatFileRoutes {
 export const uploadPath = '/api/chat/files';
 
 const form = z.object({ file: z.instanceof(File) });
-const signed = z.object({
-  expires: z.coerce.number().int().default(0),
-  signature: z.string().max(100).default(''),
-});
-
-/** Files that browsers show themselves. Everything else is downloaded, so that nothing of it runs as our page. */
-const shown = /^(?:image\/(?:png|jpeg|gif|webp|svg\+xml)|audio\/[a-z0-9]+)$/;
 
 /** Files that people send with messages, and those that turns make. */
 export function mountChatFiles(app: Hono<AppEnv>, { files, content, owners, mayRead }: ChatFileRoutes): void {
-  const { file_refused, link_refused, not_found } = consoleErrors;
+  const { file_refused, not_found } = consoleErrors;
   const isTheirs = ({ owner, sessionId }: FileRecord, principal: Principal) =>
     maySee(owners.viewer(principal), owner) || (sessionId !== undefined && mayRead(sessionId, principal));
 
@@ -64,42 +57,14 @@ export function mountChatFiles(app: Hono<AppEnv>, { files, content, owners, mayR
     },
   );
 
-  app.get(
-    '/files/:id',
-    describeRoute({
-      summary: 'The content of a file, for whoever has a link to it',
-      mediaType: 'application/octet-stream',
-      errors: [link_refused, not_found],
-    }),
-    validate('query', signed),
-    async (context) => {
-      const id = context.req.param('id');
-      const { expires, signature } = context.req.valid('query');
-      if (!files.isSigned(id, expires, signature)) throw link_refused();
-      const found = files.find(id);
-      const bytes = await files.read(id);
-      if (found === undefined || bytes === undefined) throw not_found({ what: 'such file any more' });
-      return context.body(new Uint8Array(bytes), 200, headersOf(found));
-    },
-  );
+  mountFileLinks(app, async (id, { expires, signature }) => {
+    if (!files.isSigned(id, expires, signature)) return 'refused';
+    const found = files.find(id);
+    const bytes = await files.read(id);
+    return found && bytes && { ...found, bytes };
+  });
 }
 
 function view({ id, name, mediaType, size }: StoredFile, files: ContentStore) {
   return { id, name, media_type: mediaType, size, url: files.link(id) };
-}
-
-/** Whatever a file holds, a browser that opens it runs nothing of it and loads nothing for it. */
-function headersOf({ name, mediaType, size }: StoredFile): Record<string, string> {
-  const isShown = shown.test(mediaType);
-  const ascii = name.replace(/[^\x20-\x7e]|["\\]/g, '_');
-  const disposition = isShown ? 'inline' : 'attachment';
-  return {
-    'content-type': isShown ? mediaType : 'application/octet-stream',
-    'content-length': String(size),
-    'content-disposition': `${disposition}; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`,
-    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-    'x-content-type-options': 'nosniff',
-    'cache-control': 'private, max-age=3600',
-    'cross-origin-resource-policy': 'cross-origin',
-  };
 }

@@ -9,7 +9,7 @@ import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import { type ChatStore, chatSources } from '../../chats/chat-store.ts';
 import { uploadScheme } from '../../content/agent-content.ts';
 import { type Owners, operatorActor, operatorScope } from '../../owners.ts';
-import { converse, type MayAnswer, taskText } from '../../turns/converse.ts';
+import { citedText, converse, filesSince, type MayAnswer } from '../../turns/converse.ts';
 import { joiningMetadata } from '../../turns/executor.ts';
 import type { SessionMemory } from '../../turns/session-memory.ts';
 import { plainMessages, type SessionStore } from '../../turns/session-store.ts';
@@ -234,12 +234,15 @@ export function mountChat(
     const { message: text, session_id: contextId = standardSession(principal, isOpen) } = json;
     if (!mayJoin(contextId, principal)) throw consoleErrors.chat_of_others();
     const said = { contextId, text, principal, metadata: chatMetadata };
-    const task = await converse(engine, said, mayAnswer);
+    const conversed = await converse(engine, said, mayAnswer);
+    const { task } = conversed;
+    const made = filesSince(conversed).map((file) => fileView(file, files));
     return {
-      response: taskText(task),
+      response: citedText(conversed),
       messages: plainMessages(sessions.load(contextId).messages),
       state: task.state,
       task_id: task.id,
+      ...(made.length > 0 && { files: made }),
     };
   });
   const forget = { summary: 'Forget a conversation' };
@@ -253,6 +256,17 @@ export function mountChat(
     const deleted = [...branches.map((branch) => sessions.delete(branch)), chats.delete(root)].includes(true);
     return { ok: true, deleted };
   });
+}
+
+type FilePart = ReturnType<typeof filesSince>[number];
+
+/** As `/api/chat/files` shows it; the address works for an hour, for whoever has it. */
+function fileView(
+  { name = 'file', mediaType = 'application/octet-stream', uri, metadata }: FilePart,
+  files: ContentStore,
+) {
+  const id = typeof metadata?.file === 'string' ? metadata.file : undefined;
+  return { name, media_type: mediaType, url: id === undefined ? uri : files.link(id) };
 }
 
 /** The tasks of a conversation that run or wait. */

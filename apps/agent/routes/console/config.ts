@@ -38,6 +38,8 @@ export interface ConfigRoutes {
   models: Pick<ModelsFile, 'save'>;
   /** The model as the files and variables name it now, or as they would with another configuration. */
   settings(config?: AgentConfig): ModelSettings;
+  /** Where the model is that answers now: the agent's own, or that of all services in `models.yaml`. */
+  settingsInUse(): ModelSettings;
   /** Variables that hold secrets of the service, and stored secrets (`secret:name`) that do. */
   secretVariables(): readonly string[];
   /** Replaces the configuration, with the key of the endpoint that it names. */
@@ -135,9 +137,8 @@ function mountModel({ get, post, put }: JsonRoutes, routes: ConfigRoutes): void 
   get('/api/config/model', { summary: 'The model that is set' }, () => modelView(routes));
   const trial = { summary: 'Try the model, or the one given', json: modelGiven.nullish() };
   post('/api/config/test-model', trial, ({ json }) => {
-    const given = settingsGiven(json ?? {}, routes.settings());
-    const isOther = Object.keys(given).length > 0;
-    const gateway = isOther ? createModelGateway({ ...routes.settings(), ...given }) : routes.gateway();
+    const isOther = Object.keys(json ?? {}).length > 0;
+    const gateway = isOther ? createModelGateway(trialSettings(routes, json ?? {})) : routes.gateway();
     return gateway.check(AbortSignal.timeout(checkLimitMs));
   });
   const probe = {
@@ -147,8 +148,9 @@ function mountModel({ get, post, put }: JsonRoutes, routes: ConfigRoutes): void 
     json: modelGiven.nullish(),
   };
   post('/api/config/probe-model', probe, async ({ json }) => {
-    const settings = { ...routes.settings(), ...settingsGiven(json ?? {}, routes.settings()) };
-    return await testGateway(createModelGateway(settings), AbortSignal.timeout(probeLimitMs));
+    // Of its own: that of the service hands images to the vision model, and has fallbacks.
+    const gateway = createModelGateway(trialSettings(routes, json ?? {}));
+    return await testGateway(gateway, AbortSignal.timeout(probeLimitMs));
   });
   const facts = {
     summary: 'Set how a model behaves, for all services; null removes what was set',
@@ -172,12 +174,16 @@ export type ModelView = ReturnType<typeof modelView>;
 
 function modelView(routes: ConfigRoutes) {
   const { url = '', apiKey: key, model = '' } = routes.settings();
+  const inUse = routes.settingsInUse();
+  const name = inUse.url === undefined ? undefined : inUse.model;
   return {
     api_base: url,
     model,
     has_key: key !== undefined,
     setup_complete: routes.isSetUp(),
-    profile: model === '' ? undefined : profileView(routes.gateway()),
+    /** The model that answers, whoever set it; none while the demo model does. */
+    model_in_use: name,
+    profile: name === undefined ? undefined : profileView(routes.gateway()),
   };
 }
 
@@ -226,6 +232,15 @@ async function replace(
 function refuseOtherEndpoint(url: string | undefined, given: string | undefined, kept: ModelSettings): void {
   if (url === undefined || given !== undefined || kept.apiKey === undefined) return;
   if (!isSameEndpoint(url, kept.url)) throw consoleErrors.model_key_needed({ place: url });
+}
+
+/** What a trial uses: the model that answers now, but for what is given. No key but its own goes to another address. */
+function trialSettings(routes: ConfigRoutes, given: z.output<typeof modelGiven>): ModelSettings {
+  const own = routes.settings();
+  return {
+    ...(given.api_base === undefined ? routes.settingsInUse() : own),
+    ...settingsGiven(given, own),
+  };
 }
 
 function settingsGiven(

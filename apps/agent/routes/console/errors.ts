@@ -53,10 +53,6 @@ export const consoleErrors = defineErrors({
     ({ id }: { id: string }) =>
       `Nothing waits for the approval ${id}: it was answered, its task was stopped, or what it runs has changed. Load the list again.`,
   ],
-  link_refused: [
-    403,
-    'This link is wrong or too old. Load the page that showed it again, or ask for it once more.',
-  ],
   file_refused: [422, ({ why }: { why: string }) => why],
   not_found: [404, ({ what }: { what: string }) => `There is no ${what}.`],
   model_key_needed: [

@@ -1,8 +1,8 @@
 // What the pages of the console ask for beyond the stores themselves.
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSse } from '@trunkline/http';
-import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
+import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../../fixtures/start-agent.ts';
 
@@ -187,6 +187,7 @@ describe('the configuration', () => {
     const { body } = await call('/api/config/model');
     expect(body).toEqual({
       ...{ api_base: model.url, model: 'test-model', has_key: true, setup_complete: false },
+      model_in_use: 'test-model',
       profile: {
         ...{ tools: 'native', text_tool_calls: false, reasoning: 'auto', omit_parameters: [] },
         ...{
@@ -222,6 +223,41 @@ describe('the configuration', () => {
     const wrong = { model: 'test-model', facts: { context_tokens: -1 } };
     expect((await call('/api/config/model-profile', wrong, 'PUT')).status).toBe(400);
   });
+});
+
+it('shows and tries the model of all services, where the agent has none of its own', async () => {
+  const home = temporaryDirectory();
+  const chat = { model: 'shared-model', url: model.url, api_key: 'the-key' };
+  // Images that the chat model does not see go to the one for vision: the trial must not.
+  const roles = { chat, vision: { ...chat, model: 'seeing' } };
+  const models = { 'shared-model': { output_tokens: 2048, images: false } };
+  writeFileSync(join(home.path, 'models.yaml'), JSON.stringify({ roles, models }));
+  const other = await startAgent({ home: home.path, config: 'knowledge: { embeddings: "off" }\n' });
+  try {
+    const view = await (await other.fetch('/api/config/model')).json();
+    expect(view).toMatchObject({
+      ...{ api_base: '', model: '', has_key: false, model_in_use: 'shared-model' },
+      profile: { output_tokens: 2048, images: false },
+    });
+    const before = model.chats().length;
+    for (const answer of ['OK', 'It rains.', 'Red.']) model.enqueue(answer);
+    const probe = await (await other.fetch('/api/config/probe-model', post({}))).json();
+    expect(probe.findings[0]).toMatchObject({ subject: 'answer', ok: true });
+    expect(
+      model
+        .chats()
+        .slice(before)
+        .map((request) => request.model),
+    ).toEqual(['shared-model', 'shared-model', 'shared-model']);
+    // The key stays with its address.
+    for (const answer of ['OK', 'It rains.', 'Red.']) model.enqueue(answer);
+    const elsewhere = { api_base: `${model.url}/`, model: 'another' };
+    await other.fetch('/api/config/probe-model', post(elsewhere));
+    expect(model.requests.at(-1)?.headers.authorization).not.toBe('Bearer the-key');
+  } finally {
+    await other.stop();
+    home.remove();
+  }
 });
 
 describe('the role of embeddings in models.yaml', () => {

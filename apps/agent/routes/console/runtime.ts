@@ -57,7 +57,7 @@ export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
   });
   /** The figures are those of all callers together. */
   const figuresFor = (principal: Principal) => {
-    if (principal.kind === 'person') throw consoleErrors.figures_of_all();
+    if (principal.kind === 'person' || principal.kind === 'approver') throw consoleErrors.figures_of_all();
     return telemetry;
   };
   get('/api/telemetry', { summary: 'Cost and latency by model' }, ({ principal }) =>
@@ -78,7 +78,7 @@ export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
     const sessionId = `console-${crypto.randomUUID()}`;
     const principal = actingFor(asker);
     const context = { sessionId, principal, scope: owners.memory({ principal, sessionId }), signal };
-    const spending = new Spending(graph.limits);
+    const spending = new Spending(graph.limits(graph.model()));
     const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
     const result = await runSubagent(name, json.prompt, context, { graph, spending, onEvent });
     return { ok: !result.startsWith('Error:'), result };

@@ -1,6 +1,6 @@
+import { ParserPool } from '@trunkline/documents';
 import type { ModelGateway } from '@trunkline/llm';
 import type { Database } from '@trunkline/storage';
-import { ParserPool } from '@trunkline/tools';
 import type { VectorIndex } from './vector-index.ts';
 
 const BATCH = 16;

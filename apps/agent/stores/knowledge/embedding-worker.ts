@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { serveParser } from '@trunkline/tools/parser-thread';
+import { serveParser } from '@trunkline/documents/parser-thread';
 import { createWordPiece, type WordPiece } from '@trunkline/tools/word-piece';
 import type * as Onnx from 'onnxruntime-node';
 

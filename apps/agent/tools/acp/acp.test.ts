@@ -1,7 +1,6 @@
-import { readFileSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { createSandbox } from '@trunkline/sandbox';
+import { createSandbox, findIsolation } from '@trunkline/sandbox';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { answerApproval, approvalText, createDelegateTo } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +10,8 @@ import { createCodeWith } from './coding-tools.ts';
 import { type CodingAgent, mayDo } from './run-agent.ts';
 
 const fixture = fileURLToPath(new URL('./fixtures/agent.ts', import.meta.url));
+/** Where the machine has none, agents run without. */
+const sandbox = createSandbox({ mode: (await findIsolation()).kind === 'none' ? 'off' : 'auto' });
 let home = temporaryDirectory();
 const coder = (more: Partial<CodingAgent> = {}): CodingAgent => ({
   name: 'coder',
@@ -18,7 +19,7 @@ const coder = (more: Partial<CodingAgent> = {}): CodingAgent => ({
   args: [fixture],
   directory: realpathSync(home.path),
   env: {},
-  sandbox: createSandbox({ mode: 'auto' }),
+  sandbox,
   timeoutMs: 15_000,
   permissions: 'readonly',
   allow_kinds: [],
@@ -76,13 +77,14 @@ describe('code_with', () => {
     expect(await codeWith('hang', { timeoutMs: 2000 })).toBe(
       'Error: coder took longer than 2 seconds and was stopped.',
     );
-    const file = join(home.path, 'pid');
+    // Process ids in a sandbox are not those out here: the length of the sleep tells the child from other processes.
+    const seconds = `300.${process.pid}`;
     const stop = new AbortController();
-    const call = codeWith(`leave-child:${file}`, {}, stop.signal);
-    const pid = await waitFor(() => Number(readFileSync(file, 'utf8')));
+    const call = codeWith(`leave-child:${seconds}`, {}, stop.signal);
+    await waitFor(() => isSleeping(seconds));
     stop.abort(new Error('enough'));
     await expect(call).rejects.toThrow('enough');
-    await waitFor(() => isGone(pid));
+    await waitFor(() => !isSleeping(seconds));
   });
 
   it('asks a person first when an agent is to be confirmed', async () => {
@@ -114,11 +116,13 @@ it('is a delegate too [A093]', async () => {
   );
 });
 
-function isGone(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
-  } catch {
-    return true;
-  }
+function isSleeping(seconds: string): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `sleep\0${seconds}\0`;
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
 }

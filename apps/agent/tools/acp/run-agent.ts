@@ -180,7 +180,7 @@ async function startAgentProcess(agent: AcpAgent): Promise<AgentProcess> {
       args,
       cwd: directory,
       env: { ...inherited(), ...env },
-      ...resolveSettings(sandboxSettings, { network: 'open', writable: [directory] }),
+      ...resolveSettings(sandboxSettings, { network: 'public', writable: [directory] }),
       showsArguments: true,
       limits: { memoryMb: sandbox.memoryMb, processes: MAX_PROCESSES },
       stdin: 'pipe',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { ParserError, ParserPool } from '@trunkline/documents';
 import { errorMessage } from '@trunkline/std';
-import { ParserError, ParserPool } from '@trunkline/tools';
 
 /** A claim, and what its page says nearest to it, with the title in front. */
 export interface ClaimPair {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serveParser } from '@trunkline/tools/parser-thread';
+import { serveParser } from '@trunkline/documents/parser-thread';
 import { createWordPiece, type WordPiece } from '@trunkline/tools/word-piece';
 import type * as Onnx from 'onnxruntime-node';
 import type { ClaimOpinion, ClaimTask } from './claim-model.ts';

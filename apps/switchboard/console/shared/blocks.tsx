@@ -34,13 +34,23 @@ interface ListProps<Item> {
 /** A panel with a list in all its states. */
 export function List<Item extends object>({ title, what, icon, empty, itemKey, ...rest }: ListProps<Item>) {
   return (
-    <ListPanel
-      {...rest}
-      title={title}
-      what={what ?? `the ${title.toLowerCase()}`}
-      empty={emptyState(icon, empty)}
-      itemKey={itemKey ?? keyOf}
-    />
+    <>
+      {rest.list.incomplete && (
+        <p className="text-14 text-muted" role="status">
+          Another switchboard does not answer: what only it knows is missing here.{' '}
+          <a className={LINK} href={hashRoute('nodes')}>
+            Look at the nodes
+          </a>
+        </p>
+      )}
+      <ListPanel
+        {...rest}
+        title={title}
+        what={what ?? `the ${title.toLowerCase()}`}
+        empty={emptyState(icon, empty)}
+        itemKey={itemKey ?? keyOf}
+      />
+    </>
   );
 }
 

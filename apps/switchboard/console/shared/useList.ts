@@ -14,7 +14,7 @@ export function useList<Item, Data = Item[]>(
   const list = usePages<Item, Answer<Data>>({
     key: path,
     path: () => path,
-    read: ({ data }) => ({ items: pick(data), next: null }),
+    read: ({ data, incomplete }) => ({ items: pick(data), next: null, incomplete }),
   });
   useReloadOn(topics, list.reload);
   return usePieces(list);

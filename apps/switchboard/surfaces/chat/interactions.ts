@@ -34,11 +34,16 @@ export async function takeCommand(
     await interaction.reply({ content: 'This command is no longer known here.', flags: 64 });
     return;
   }
+  const identity = discordIdentity(interaction.user.id);
+  const stamped = senders.stamp(draftOf(interaction, found), { identity });
+  if (!senders.takes(stamped)) {
+    await interaction.reply({ content: 'You have sent more than you may in a day.', flags: 64 });
+    return;
+  }
   const { id, applicationId, token, channelId } = interaction;
   await state.openInteraction(id, { applicationId, token, channelId: channelId ?? undefined });
   await interaction.deferReply();
-  const identity = discordIdentity(interaction.user.id);
-  await bus.publish(senders.stamp(draftOf(interaction, found), { identity }));
+  await bus.publish(stamped);
 }
 
 /** A user of the platform, as accounts name them. */

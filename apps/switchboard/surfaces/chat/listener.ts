@@ -214,6 +214,7 @@ export class ChatListener {
     });
     if (draft !== undefined) {
       const stamped = context.senders.stamp(draft, { identity: discordIdentity(heard.author.id) });
+      if (!context.senders.takes(stamped)) return;
       const sources = heard.attachments.map(({ url, ...file }) => ({
         ...file,
         read: (signal: AbortSignal) => this.#download(url, signal),

@@ -86,7 +86,7 @@ export interface CloudPoll {
 
 /** Publishes changes since the last poll; the first poll only stores the sync token. */
 export async function pollCalendar(
-  { account, bus, state }: Omit<CloudPoll, 'senders' | 'files'>,
+  { account, bus, state, senders }: Omit<CloudPoll, 'files'>,
   calendarId: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -94,13 +94,14 @@ export async function pollCalendar(
   const syncToken = await state.mark(name);
   try {
     const { events, next } = await readChanges(account, calendarId, syncToken, signal);
-    for (const event of events) await bus.publish(fromOutside(draftOf(event, calendarId)));
+    for (const draft of events.map((event) => fromOutside(draftOf(event, calendarId))))
+      if (senders.takes(draft, { isForgeable: true })) await bus.publish(draft);
     if (next !== undefined) await state.setMark(name, next);
   } catch (error) {
     // The sync token expired: changes since then cannot be told apart.
     if (!(error instanceof CloudError) || error.status !== gone) throw error;
     await state.clearMark(name);
-    await pollCalendar({ account, bus, state }, calendarId, signal);
+    await pollCalendar({ account, bus, state, senders }, calendarId, signal);
   }
 }
 

@@ -60,7 +60,8 @@ async function pollLabel(
         const draft = draftOf(mail.data, id, watched);
         const stamped = senders.stamp(draft, { identity, isProven, isForgeable: true });
         const marked = quotesOthers(mail.data) ? withQuotes(stamped, identity) : stamped;
-        await bus.publish(await poll.files.receive(marked, attachmentsOf(mail.data, id, account, gmail)));
+        if (senders.takes(stamped, { isForgeable: true }))
+          await bus.publish(await poll.files.receive(marked, attachmentsOf(mail.data, id, account, gmail)));
       }
     }
     await state.see(id);

@@ -2,7 +2,7 @@ import type { Draft } from '@trunkline/bus';
 import { derivedId } from '../../core/messages.ts';
 import type { CodehostFile } from '../../workspace/schema/chat.ts';
 import { type HookPayload, hookSchema } from './hook-schema.ts';
-import { inboundTopic, mentions, ownMark, repoOf, topicOf } from './posts.ts';
+import { inboundTopic, isOwn, mentions, repoOf, topicOf } from './posts.ts';
 import { signalsOf } from './signals.ts';
 
 export interface EventSettings {
@@ -57,7 +57,7 @@ export function readEvent(event: HookEvent, settings: EventSettings): EventOutco
 }
 
 function isOurs({ sender, comment }: HookPayload, { ownLogins }: EventSettings): boolean {
-  if (comment?.body?.includes(ownMark)) return true;
+  if (isOwn(comment?.body)) return true;
   return sender !== undefined && ownLogins.has(sender.login.toLowerCase());
 }
 

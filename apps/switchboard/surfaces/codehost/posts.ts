@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Bus, escapeSegment, unescapeSegment } from '@trunkline/bus';
 import { splitMessage, withoutPictures } from '@trunkline/tools';
 import { filesOf } from '../../content/references.ts';
@@ -8,10 +9,15 @@ import type { HookPayload } from './hook-schema.ts';
 
 const prefix = 'message.outbound.codehost';
 
-/** Marks our own comments, so that webhooks about them are not answered. */
-export const ownMark = '<!-- trunkline -->';
+/**
+ * Ends our own comments, so that webhooks about them are not answered. It names the delivery, by which a comment whose
+ * answer was lost is found again.
+ */
+const ownMark = /<!-- trunkline(?: [0-9a-f]+)? -->/;
 
 const longestComment = 65_000;
+/** GitHub's clock may be behind ours. */
+const clockMarginMs = 5 * 60 * 1000;
 
 type ReviewEvent = 'APPROVE' | 'REQUEST_CHANGES' | 'COMMENT';
 
@@ -21,7 +27,7 @@ export function createPoster(
   bus: Bus,
 ): (attempt: DeliveryAttempt) => Promise<void> {
   return async (attempt) => {
-    const { message, done } = attempt;
+    const { message } = attempt;
     const address = addressOf(message.topic);
     const fields = fieldsOf(message.payload);
     const given = text(fields.content);
@@ -34,9 +40,7 @@ export function createPoster(
     try {
       const octokit = await clients.of(address.owner, address.repo, identity);
       if (address.review) return await submitReview(octokit, address, content, attempt, bus);
-      for (const part of splitMessage(content, longestComment).slice(done.length)) {
-        attempt.arrived(await writeComment(octokit, address, part, attempt.signal));
-      }
+      await writeComments(octokit, address, splitMessage(content, longestComment), attempt);
     } catch (error) {
       throw error instanceof DeliveryError ? error : codehostFailure(error);
     }
@@ -51,33 +55,76 @@ function notAttached(files: readonly { name: string }[]): string {
 
 type Octokit = Awaited<ReturnType<CodehostClients['of']>>;
 
+/** What stands on GitHub. */
+interface Post {
+  id: number;
+  body?: string | null;
+  html_url: string;
+}
+
+/** Whether a text is one of ours. */
+export function isOwn(body: string | null | undefined): boolean {
+  return ownMark.test(body ?? '');
+}
+
+function markOf({ message }: DeliveryAttempt, part: number): string {
+  const key = createHash('sha256')
+    .update(JSON.stringify([message.id, part]))
+    .digest('hex')
+    .slice(0, 20);
+  return `<!-- trunkline ${key} -->`;
+}
+
+/** Writes parts that have not arrived yet; `first` is the number of the first of them within the message. */
+async function writeComments(
+  octokit: Octokit,
+  address: CodehostAddress,
+  parts: readonly string[],
+  attempt: DeliveryAttempt,
+  first = 0,
+): Promise<void> {
+  const begin = Math.max(0, attempt.done.length - first);
+  // An earlier attempt may have arrived without our knowing.
+  const standing =
+    attempt.isRepeat && begin < parts.length ? await commentsSince(octokit, address, attempt) : [];
+  for (const [index, part] of parts.entries()) {
+    if (index < begin) continue;
+    const mark = markOf(attempt, first + index);
+    const written = standing.find(({ body }) => body?.includes(mark));
+    const { html_url } =
+      written ?? (await writeComment(octokit, address, `${part}\n\n${mark}`, attempt.signal));
+    attempt.arrived(html_url);
+  }
+}
+
+async function commentsSince(
+  octokit: Octokit,
+  { owner, repo, number, comment }: CodehostAddress,
+  { message, signal }: DeliveryAttempt,
+): Promise<Post[]> {
+  const since = new Date(message.timestamp - clockMarginMs).toISOString();
+  const place = { owner, repo, since, per_page: 100, request: { signal } };
+  return comment === undefined
+    ? await octokit.paginate(octokit.rest.issues.listComments, { ...place, issue_number: number })
+    : await octokit.paginate(octokit.rest.pulls.listReviewComments, { ...place, pull_number: number });
+}
+
 async function writeComment(
   octokit: Octokit,
   { owner, repo, number, comment }: CodehostAddress,
-  part: string,
+  body: string,
   signal: AbortSignal,
-): Promise<string> {
-  const body = `${part}\n\n${ownMark}`;
-  const request = { signal };
-  if (comment === undefined) {
-    const { data } = await octokit.rest.issues.createComment({
-      owner,
-      repo,
-      issue_number: number,
-      body,
-      request,
-    });
-    return data.html_url;
-  }
-  const { data } = await octokit.rest.pulls.createReplyForReviewComment({
-    owner,
-    repo,
-    pull_number: number,
-    comment_id: comment,
-    body,
-    request,
-  });
-  return data.html_url;
+): Promise<Post> {
+  const place = { owner, repo, body, request: { signal } };
+  const { data } =
+    comment === undefined
+      ? await octokit.rest.issues.createComment({ ...place, issue_number: number })
+      : await octokit.rest.pulls.createReplyForReviewComment({
+          ...place,
+          pull_number: number,
+          comment_id: comment,
+        });
+  return data;
 }
 
 /** The review is submitted once, whatever fails later; overlong text follows as comments. */
@@ -89,16 +136,14 @@ async function submitReview(
   bus: Bus,
 ): Promise<void> {
   const { owner, repo, number: prNumber } = address;
-  const { done, message, signal } = attempt;
+  const { done, message } = attempt;
   const [opening = '', ...more] = splitMessage(content, longestComment);
   const { event, body } = readVerdict(opening);
   const made =
     done[0] === undefined
       ? await createReview(octokit, address, { event, body }, attempt)
       : { prUrl: done[0] };
-  for (const part of more.slice(Math.max(0, done.length - 1))) {
-    attempt.arrived(await writeComment(octokit, address, part, signal));
-  }
+  await writeComments(octokit, address, more, attempt, 1);
   await bus.publish({
     topic: 'reviewer.review.submitted',
     payload: { owner, repo, prNumber, event, ...made },
@@ -111,18 +156,18 @@ async function createReview(
   octokit: Octokit,
   { owner, repo, number }: CodehostAddress,
   { event, body }: { event: ReviewEvent; body: string },
-  { arrived, signal }: DeliveryAttempt,
+  attempt: DeliveryAttempt,
 ): Promise<{ reviewId: number; prUrl: string }> {
-  const { data } = await octokit.rest.pulls.createReview({
-    owner,
-    repo,
-    pull_number: number,
-    event,
-    body: `${body}\n\n${ownMark}`,
-    request: { signal },
-  });
-  arrived(data.html_url);
-  return { reviewId: data.id, prUrl: data.html_url };
+  const mark = markOf(attempt, 0);
+  const place = { owner, repo, pull_number: number, request: { signal: attempt.signal } };
+  const standing: Post[] = attempt.isRepeat
+    ? await octokit.paginate(octokit.rest.pulls.listReviews, { ...place, per_page: 100 })
+    : [];
+  const submit = async (): Promise<Post> =>
+    (await octokit.rest.pulls.createReview({ ...place, event, body: `${body}\n\n${mark}` })).data;
+  const { id, html_url } = standing.find((review) => review.body?.includes(mark)) ?? (await submit());
+  attempt.arrived(html_url);
+  return { reviewId: id, prUrl: html_url };
 }
 
 const verdicts: Record<string, ReviewEvent> = {

@@ -1,6 +1,6 @@
 import type { Draft } from '@trunkline/bus';
 import { parseJson } from '@trunkline/http';
-import { plainName } from '@trunkline/loop';
+import { plainName } from '@trunkline/std';
 import type { FileSource } from '../../content/references.ts';
 import { fromOutside } from '../../core/messages.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
@@ -49,7 +49,7 @@ export const codehostSurface = defineSurface({
       off: token === undefined ? 'Set CODEHOST_TOKEN to switch it on.' : undefined,
       repositories: createWebhookRegistry(options),
       mount: (app) => webhooks.mount(app),
-      async start({ bus, workspace, logger, files }) {
+      async start({ bus, workspace, logger, files, senders }) {
         const stopping = new AbortController();
         const soon = () => AbortSignal.any([stopping.signal, AbortSignal.timeout(reactionMs)]);
         const accepted = await AcceptedWebhooks.open(bus, 'codehost');
@@ -75,6 +75,7 @@ export const codehostSurface = defineSurface({
             const flows: string[] = [];
             for (const draft of drafts) {
               const stamped = fromOutside(draft);
+              if (!senders.takes(stamped, { isForgeable: true })) continue;
               const sources = linkedFiles(contentOf(draft), host);
               const { correlationId } = await bus.publish(
                 isTrusted(association)

@@ -92,10 +92,10 @@ function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, peers: Peers, reco
   app.get('/api/deliveries', list, validate('query', query), async (context) => {
     const asked = context.req.valid('query');
     const principal = context.get('principal');
-    const elsewhere = await peers.ask<Delivery[]>('deliveries', asked, principal);
-    const all = [records.list({ ...asked, principal }), ...elsewhere].flat();
+    const { lists, gap } = await peers.askForList<Delivery>('deliveries', asked, principal);
+    const all = [records.list({ ...asked, principal }), ...lists].flat();
     const deliveries = all.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, asked.limit);
-    return context.json({ success: true, data: { count: deliveries.length, deliveries } });
+    return context.json({ success: true, ...gap, data: { count: deliveries.length, deliveries } });
   });
   const again = describeRoute({
     summary: 'Tries a failed delivery once more, from the part that failed',

@@ -85,6 +85,7 @@ export const messengerSurface = defineSurface({
           const draft = readEnvelope(received);
           if (draft === undefined) return;
           const stamped = senders.stamp(draft, senderOf(draft, defaultRecipient));
+          if (!senders.takes(stamped)) return;
           const limit = settings.maxFileMb * 2 ** 20;
           await bus.publish(await files.receive(stamped, attachmentsOf(received, messengerUrl, limit)));
         };

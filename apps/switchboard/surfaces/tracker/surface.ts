@@ -157,7 +157,7 @@ function fileHost(
 
 /** Publishes a webhook. The tracker expects an activity as soon as an agent session starts. */
 function createPublisher(
-  { bus, logger, files }: PluginContext,
+  { bus, logger, files, senders }: PluginContext,
   api: TrackerApi,
   host: FileHost,
   stopping: AbortSignal,
@@ -165,8 +165,10 @@ function createPublisher(
   return async (hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<string[]> => {
     const draft = readTrackerHook(hook, deliveryId, arrivedAt);
     if (draft === undefined) return [];
+    const stamped = fromOutside(draft);
+    if (!senders.takes(stamped, { isForgeable: true })) return [];
     const sources = linkedFiles((draft.payload as { content: string }).content, host);
-    const { correlationId } = await bus.publish(await files.receive(fromOutside(draft), sources));
+    const { correlationId } = await bus.publish(await files.receive(stamped, sources));
     if (hook.agentSession === undefined || hook.action !== 'created') return [correlationId];
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(acknowledgeMs)]);
     const content = { type: 'thought', body: 'Looking into it.' };

@@ -49,6 +49,13 @@ const head = {
   allowedTools: z.array(z.string()).optional(),
   excludeTools: z.array(z.string()).optional(),
   enabled: z.boolean().optional(),
+  /** Lets the server use our model. */
+  sampling: z
+    .strictObject({
+      callsPerHour: z.int().min(1).max(1000).default(20),
+      maxTokens: z.int().min(1).max(100_000).default(1000),
+    })
+    .optional(),
 };
 
 const address = {

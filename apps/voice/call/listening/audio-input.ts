@@ -5,11 +5,14 @@ import { type AudioFrame, concatSamples, toFloat32, toInt16 } from '../../speech
 import type { ActivityDetector, NoiseFilter } from '../../speech/frame-models.ts';
 import type { SpeechParts } from '../../speech/speech.ts';
 import { Alarm } from '../clock.ts';
+import { InputGain } from './input-gain.ts';
 
 export interface AudioInputDeps {
   speech: Pick<SpeechParts, 'openDetector' | 'openNoiseFilter'>;
   /** False while half duplex closes the microphone. */
   isOpen(): boolean;
+  /** The bot may be heard through the microphone. */
+  isBotSpeaking(): boolean;
   /** Takes windows at 16 kHz with the probability of speech. */
   onWindow(samples: Float32Array, probability: number): void;
   logger: Logger;
@@ -62,6 +65,7 @@ export interface VadStreamDeps {
   downsample(frame: AudioFrame): Float32Array;
   /** False while half duplex closes the microphone. */
   isOpen(): boolean;
+  isBotSpeaking(): boolean;
   onWindow(samples: Float32Array, probability: number): void;
   logger: Logger;
 }
@@ -70,6 +74,7 @@ export interface VadStreamDeps {
 export class VadStream {
   readonly #deps: VadStreamDeps;
   readonly #waiting: Float32Array[] = [];
+  readonly #gain = new InputGain();
   #rest = new Float32Array(0);
   #busy = false;
   #caughtUp = false;
@@ -112,9 +117,10 @@ export class VadStream {
 
   #cut(samples: Float32Array): void {
     const joined = concatSamples([this.#rest, samples]);
+    const isBotSpeaking = this.#deps.isBotSpeaking();
     let start = 0;
     for (; start + windowSamples <= joined.length; start += windowSamples)
-      this.#waiting.push(joined.slice(start, start + windowSamples));
+      this.#waiting.push(this.#gain.apply(joined.slice(start, start + windowSamples), isBotSpeaking));
     this.#rest = joined.slice(start);
     const most = this.#caughtUp ? mostWaiting : mostWaitingAtFirst;
     if (this.#waiting.length > most) this.#waiting.splice(0, this.#waiting.length - most);

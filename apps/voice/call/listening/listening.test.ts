@@ -1,7 +1,7 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { silenceOf, speechOf, textIn } from '../../cases/harness/code.suite.ts';
-import type { AudioFrame } from '../../speech/audio/samples.ts';
+import { type AudioFrame, concatSamples } from '../../speech/audio/samples.ts';
 import { SpeakingRate } from '../turns/endpointing.ts';
 import { VadStream } from './audio-input.ts';
 import { SpeechInput, type SpeechInputDeps } from './speech-input.ts';
@@ -49,6 +49,7 @@ describe('the voice activity detector', () => {
       detector: { accept, reset: drop, close: async () => undefined },
       downsample: ({ samples }) => Float32Array.from(samples),
       isOpen: () => state.open,
+      isBotSpeaking: () => false,
       onWindow: (_samples, probability) => heard.push(probability),
       logger,
     });
@@ -235,6 +236,74 @@ describe('the input', () => {
     expect(sent.length).toBeGreaterThan(4);
   });
 
+  /** Hears utterances as they are spoken, as long as `isHeard` of each is true. */
+  function openLive() {
+    const asked: boolean[] = [];
+    const lives: { isHeard: boolean }[] = [];
+    const recognizer: SpeechInputDeps['recognizer'] = {
+      backend: 'test',
+      isCostly: true,
+      listen() {
+        const windows: Float32Array[] = [];
+        const text = () => textIn(concatSamples(windows));
+        // As seldom as an endpoint says something new.
+        let interim = { windows: 0, text: '' };
+        const live = {
+          isHeard: true,
+          get transcript() {
+            const isDue = windows.length >= interim.windows + 16;
+            if (isDue) interim = { windows: windows.length, text: text() };
+            return interim.text;
+          },
+          push: (window: Float32Array) => void windows.push(window),
+          finish: async () => text(),
+        };
+        lives.push(live);
+        return live;
+      },
+      async recognize(samples, { final, live }) {
+        asked.push(final);
+        return live?.isHeard ? live.finish() : textIn(samples);
+      },
+      close: async () => undefined,
+    };
+    return { ...open({ recognizer }), asked, lives };
+  }
+
+  it('shows what a recogniser hears as it is spoken, and sends the whole utterance once that breaks', async () => {
+    const { input, hear, texts, asked, lives } = openLive();
+    await hear(silenceOf(2000));
+    await hear(speechOf('one two three four five six'));
+    await hear(silenceOf(160));
+    expect([asked, texts.length > 2]).toEqual([[], true]);
+    await hear(silenceOf(140));
+    expect([input.finalTranscript, asked]).toEqual(['one two three four five six', [true]]);
+    for (const live of lives) live.isHeard = false;
+    await hear(speechOf('seven eight nine ten eleven twelve'));
+    expect(asked).toContain(false);
+    await hear(silenceOf(300));
+    expect(input.finalTranscript).toBe('one two three four five six seven eight nine ten eleven twelve');
+    expect(lives).toHaveLength(1);
+    input.reset();
+    await hear(speechOf('once more'));
+    expect(lives).toHaveLength(2);
+  });
+
+  it('has a long speech heard in parts as it is spoken', async () => {
+    const { input, hear, asked, lives } = openLive();
+    const parts = Array.from(
+      { length: 6 },
+      (_, part) => `part${part} with some more words in it for a while`,
+    );
+    for (const part of parts) {
+      await hear(speechOf(part));
+      await hear(speechOf(part));
+      await hear(silenceOf(700));
+    }
+    expect(input.finalTranscript).toBe(parts.flatMap((part) => [part, part]).join(' '));
+    expect([lives.length > 1, asked.includes(false)]).toEqual([true, false]);
+  });
+
   it('forgets what a recogniser says about an utterance that is over', async () => {
     const answers: ((text: string) => void)[] = [];
     const texts: string[] = [];
@@ -273,22 +342,22 @@ describe('the input', () => {
     expect([bad.input.endOfTurnProbability, bad.input.finalTranscript]).toEqual([undefined, 'one two three']);
   });
 
-  it('shows the final transcript only with the judgement of its words, and without one when that fails', async () => {
-    const judged: string[] = [];
+  it('shows the final transcript only with the judgement of its words and sound, and without one when that fails', async () => {
+    const [said, judged]: [string, [string, number][]] = ['one two three four five six seven', []];
     const { promise, resolve } = Promise.withResolvers<number>();
     const good = open();
     good.input.setEndOfTurnModels(undefined, {
-      judge(text) {
-        judged.push(text);
+      judge(text, samples) {
+        judged.push([text, samples.length]);
         return promise;
       },
     });
-    await good.hear(speechOf('one two three'));
+    await good.hear(speechOf(said));
     await good.hear(silenceOf(300));
-    expect([judged, good.input.finalTranscript]).toEqual([['one two three'], undefined]);
+    expect([judged, good.input.finalTranscript]).toEqual([[[said, 25_600]], undefined]);
     resolve(0.2);
     await good.hear(silenceOf(100));
-    expect([good.input.endOfTurnProbability, good.input.finalTranscript]).toEqual([0.2, 'one two three']);
+    expect([good.input.endOfTurnProbability, good.input.finalTranscript]).toEqual([0.2, said]);
     const bad = open();
     bad.input.setEndOfTurnModels(undefined, { judge: () => Promise.reject(new Error('x')) });
     await bad.hear(speechOf('one two three'));

@@ -1,6 +1,7 @@
 import type { Logger } from '@trunkline/config';
+import { soundWindow } from '../../speech/ending/turn-model.ts';
 import type { SmartTurn, TurnDetector } from '../../speech/frame-models.ts';
-import type { Recognizer } from '../../speech/recognition/recognizer.ts';
+import type { LiveUtterance, Recognizer } from '../../speech/recognition/recognizer.ts';
 import { SpeechError } from '../../speech/speech-error.ts';
 import { type SpeakingRate, type Tone, toneOf } from '../turns/endpointing.ts';
 import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';
@@ -8,8 +9,10 @@ import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';
 export interface SpeechInputDeps {
   /** The call; the recognizer serves calls in turn. */
   caller?: string;
-  /** What the caller speaks, where the skill says it. */
-  language?: string | undefined;
+  /** What the caller speaks, where it is known. */
+  language?(): string | undefined;
+  /** The recogniser has heard which language is spoken. */
+  onLanguage?(code: string): void;
   recognizer: Recognizer;
   speakingRate: SpeakingRate;
   logger: Logger;
@@ -42,6 +45,8 @@ interface UserUtterance {
   /** Speech at the last interim transcript; 0: none yet. */
   interimAtMs: number;
   interimPending: boolean;
+  /** The sound since `settled`, heard by the recognizer as it is spoken, where it can. */
+  live: LiveUtterance | undefined;
   /** Sound that the recognizer was given. */
   sentMs: number;
   transcript: string | undefined;
@@ -133,6 +138,7 @@ export class SpeechInput {
     const pausedMs = this.#activity.silenceMs;
     const started = this.#activity.accept(probability);
     this.#recording.add(window);
+    this.#utterance?.live?.push(window);
     if (started) this.#start(pausedMs);
     const utterance = this.#utterance;
     if (utterance === undefined) return;
@@ -159,8 +165,10 @@ export class SpeechInput {
   }
 
   #start(pausedMs: number): void {
-    if (this.#utterance === undefined) this.#utterance = newUserUtterance();
-    else this.#goOn(this.#utterance, pausedMs);
+    if (this.#utterance === undefined) {
+      this.#utterance = newUserUtterance();
+      this.#startLive(this.#utterance);
+    } else this.#goOn(this.#utterance, pausedMs);
     this.#recording.start();
     this.#deps.onSpeechStarted();
   }
@@ -170,6 +178,7 @@ export class SpeechInput {
     if (finalTranscript !== undefined && this.#recording.lengthMs > settleAfterMs) {
       utterance.settled = Promise.resolve(finalTranscript);
       this.#recording.clear();
+      this.#startLive(utterance);
     }
     this.#deps.speakingRate.notePause(Math.max(pausedMs, lengthMs));
     utterance.pause = newPause();
@@ -177,6 +186,10 @@ export class SpeechInput {
 
   #whileSpeaking(utterance: UserUtterance): void {
     if (this.#recording.isFull) this.#settle(utterance);
+    if (utterance.live?.isHeard) {
+      this.#updateLive(utterance, utterance.live.transcript);
+      return;
+    }
     if (this.silenceMs === 0) dropAhead(utterance);
     else if (this.silenceMs >= likelyPauseMs && this.#isWithinBudget(utterance))
       utterance.ahead ??= this.#recognizeAhead(utterance);
@@ -188,6 +201,25 @@ export class SpeechInput {
   #isWithinBudget({ sentMs }: UserUtterance): boolean {
     if (!this.#deps.recognizer.isCostly) return true;
     return sentMs + this.#recording.lengthMs <= remoteShare * this.totalSpeechMs + remoteFreeMs;
+  }
+
+  #listen({ controller: { signal } }: UserUtterance): LiveUtterance | undefined {
+    const { recognizer, caller, language } = this.#deps;
+    return recognizer.listen?.({ caller, language: language?.(), signal });
+  }
+
+  /** Begins with the sound that led to the detection of speech. */
+  #startLive(utterance: UserUtterance): void {
+    utterance.live = this.#listen(utterance);
+    utterance.live?.push(this.#recording.samples());
+  }
+
+  #updateLive(utterance: UserUtterance, text: string): void {
+    const { pause } = utterance;
+    if (text === '') return;
+    void utterance.settled.then((before) => {
+      if (this.#isCurrent(utterance, pause)) this.#setTranscript(utterance, joined(before, text));
+    });
   }
 
   async #updateInterim(utterance: UserUtterance): Promise<void> {
@@ -210,6 +242,7 @@ export class SpeechInput {
   #settle(utterance: UserUtterance): void {
     dropAhead(utterance);
     utterance.settled = this.#recognize(utterance, true).then((text) => text ?? '');
+    utterance.live = this.#listen(utterance);
     this.#recording.clear();
     this.#recording.start();
   }
@@ -224,17 +257,17 @@ export class SpeechInput {
     const { signal } = utterance.controller;
     const recent = samples.slice(-endOfTurnSamples);
     void this.#estimateEndOfTurn(utterance, this.#smartTurn?.judge(recent, signal));
-    void this.#finishTranscript(utterance);
+    void this.#finishTranscript(utterance, samples.slice(-soundWindow));
   }
 
-  async #finishTranscript(utterance: UserUtterance): Promise<void> {
+  async #finishTranscript(utterance: UserUtterance, samples: Float32Array): Promise<void> {
     const { pause, ahead } = utterance;
     utterance.ahead = undefined;
     const recognized = await (ahead?.text ?? this.#recognize(utterance, true));
     if (!this.#isCurrent(utterance, pause)) return;
     const text = recognized ?? utterance.transcript ?? '';
     const { signal } = utterance.controller;
-    await this.#estimateEndOfTurn(utterance, this.#turnDetector?.judge(text, signal));
+    await this.#estimateEndOfTurn(utterance, this.#turnDetector?.judge(text, samples, signal));
     if (!this.#isCurrent(utterance, pause)) return;
     pause.finalTranscript = text;
     utterance.interimPending = false;
@@ -258,13 +291,15 @@ export class SpeechInput {
     final: boolean,
     signal = utterance.controller.signal,
   ): Promise<string | undefined> {
-    const sentMs = this.#recording.lengthMs;
+    const { live } = utterance;
+    const sentMs = live?.isHeard ? 0 : this.#recording.lengthMs;
     utterance.sentMs += sentMs;
     try {
-      const { recognizer, caller, language } = this.#deps;
-      const recognized = recognizer.recognize(this.#recording.samples(), { final, caller, language, signal });
+      const { recognizer, caller, language, onLanguage } = this.#deps;
+      const options = { final, caller, language: language?.(), onLanguage, signal, live };
+      const recognized = recognizer.recognize(this.#recording.samples(), options);
       const [before, text] = await Promise.all([utterance.settled, recognized]);
-      return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
+      return signal.aborted ? undefined : joined(before, text);
     } catch (error) {
       // It was not made, so that another may be.
       if (isDropped(error)) utterance.sentMs -= sentMs;
@@ -285,6 +320,10 @@ export class SpeechInput {
   }
 }
 
+function joined(before: string, text: string): string {
+  return [before, text.trim()].filter(Boolean).join(' ');
+}
+
 /** Guesses are dropped under load; the next comes soon. */
 function isDropped(error: unknown): boolean {
   return error instanceof SpeechError && error.code === 'dropped';
@@ -296,6 +335,7 @@ function newUserUtterance(): UserUtterance {
     earlierSpeechMs: 0,
     interimAtMs: 0,
     interimPending: false,
+    live: undefined,
     sentMs: 0,
     transcript: undefined,
     settled: Promise.resolve(''),

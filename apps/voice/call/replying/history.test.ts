@@ -48,20 +48,23 @@ function open(summary: string | undefined, earlier: ModelMessages = [], model?: 
   return { history, kept: () => kept };
 }
 
-function openMemory() {
+function openMemory(limitBytes = 0) {
   const { path, remove } = temporaryDirectory();
   const database = openVoiceDatabase(path);
   onTestFinished(() => {
     database.close();
     remove();
   });
-  return { database, memory: new Memory(database) };
+  return { database, memory: new Memory(database, limitBytes) };
 }
 
 const turn = (number: number): ModelMessage[] => [
   { role: 'user', content: `Question ${number} ${'about this and that '.repeat(20)}` },
   { role: 'assistant', content: `Answer ${number} ${'which is long enough '.repeat(20)}` },
 ];
+
+const numbered = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, index) => turn(first + index)).flat();
 
 describe('the conversation', () => {
   it('keeps the origins and addresses of what it forgets, away from the words of the user', () => {
@@ -144,6 +147,28 @@ describe('the conversation', () => {
     memory.store('one more', 'chef', turn(3));
     expect(memory.recall('old', 'chef')).toEqual([]);
     expect(memory.recall('user-1', 'chef')).toEqual(turn(2));
+    for (const skill of ['sage', 'guide', 'poet']) memory.store('one more', skill, turn(4));
+    expect(memory.recall('user-1', 'chef')).toEqual(turn(2));
+    const own = ['chef', 'sage', 'guide', 'poet'].map((skill) => memory.recall('one more', skill).length);
+    expect(own).toEqual([0, 0, 0, 2]);
+  });
+
+  it('takes the room of its own user: the oldest of theirs go, and too long a one keeps its end', () => {
+    const { database, memory } = openMemory(2 * JSON.stringify(turn(1)).length + 200);
+    memory.store('ben', 'chef', turn(1));
+    for (const [index, skill] of ['chef', 'sage', 'poet'].entries()) {
+      memory.store('ada', skill, turn(index));
+      database.exec(`UPDATE memories SET updated_at = ${index} WHERE skill = '${skill}'`);
+    }
+    expect(memory.recall('ben', 'chef')).toEqual(turn(1));
+    expect(['chef', 'sage', 'poet'].map((skill) => memory.recall('ada', skill))).toEqual([
+      [],
+      turn(1),
+      turn(2),
+    ]);
+    memory.store('ada', 'poet', numbered(1, 8));
+    expect(memory.recall('ada', 'poet')).toMatchObject(numbered(7, 8));
+    expect(memory.recall('ada', 'sage')).toEqual([]);
   });
 });
 

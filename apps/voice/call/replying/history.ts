@@ -153,9 +153,12 @@ const mostMemories = 2000;
 /** The stored conversations of each user with each skill. */
 export class Memory {
   readonly #database: Database;
+  readonly #limitBytes: number;
 
-  constructor(database: Database) {
+  /** The limit is that of one user; 0: none. */
+  constructor(database: Database, limitBytes = 0) {
     this.#database = database;
+    this.#limitBytes = limitBytes;
   }
 
   recall(userId: string, skill: string): ModelMessage[] {
@@ -165,19 +168,53 @@ export class Memory {
     return row === undefined ? [] : (JSON.parse(row.messages) as ModelMessage[]);
   }
 
-  /** Stores a conversation, and drops the oldest beyond the limit. */
+  /** Stores a conversation, and drops what is beyond the limits: first the user's own, then of whoever has most. */
   store(userId: string, skill: string, messages: readonly ModelMessage[]): void {
     this.#database
       .prepare(
         `INSERT INTO memories (user_id, skill, messages, updated_at) VALUES (?, ?, ?, ?)
          ON CONFLICT (user_id, skill) DO UPDATE SET messages = excluded.messages, updated_at = excluded.updated_at`,
       )
-      .run(userId, skill, JSON.stringify(messages), Date.now());
+      .run(userId, skill, this.#fitting(messages), Date.now());
+    if (this.#limitBytes > 0) this.#dropOwn(userId, skill);
+    const count = this.#database.prepare<{ rows: number }>('SELECT count(*) AS rows FROM memories').get();
+    const beyond = (count?.rows ?? 0) - mostMemories;
+    if (beyond > 0) this.#dropOldest(beyond, userId, skill);
+  }
+
+  /** The newest messages that take no more than the limit, as JSON. */
+  #fitting(messages: readonly ModelMessage[]): string {
+    const text = JSON.stringify(messages);
+    const isTooLong = this.#limitBytes > 0 && Buffer.byteLength(text) > this.#limitBytes;
+    if (!isTooLong || messages.length === 0) return text;
+    const half = Math.floor(messages.length / 2);
+    return this.#fitting(half === 0 ? [] : newestMessages(messages, half));
+  }
+
+  /** The conversation that goes on stays; of the others the oldest go. */
+  #dropOwn(userId: string, skill: string): void {
     this.#database
       .prepare(
-        `DELETE FROM memories WHERE updated_at <
-           (SELECT updated_at FROM memories ORDER BY updated_at DESC LIMIT 1 OFFSET ${mostMemories - 1})`,
+        `DELETE FROM memories WHERE user_id = ?1 AND skill IN (
+           SELECT skill FROM (
+             SELECT skill, sum(octet_length(messages)) OVER
+               (ORDER BY skill = ?2 DESC, updated_at DESC ROWS UNBOUNDED PRECEDING) AS bytes
+             FROM memories WHERE user_id = ?1
+           ) WHERE bytes > ?3)`,
       )
-      .run();
+      .run(userId, skill, this.#limitBytes);
+  }
+
+  /** Whoever has many conversations loses their own, not those of others. The one that goes on stays. */
+  #dropOldest(count: number, userId: string, skill: string): void {
+    this.#database
+      .prepare(
+        `DELETE FROM memories WHERE (user_id, skill) IN (
+           SELECT user_id, skill FROM memories
+             JOIN (SELECT user_id AS owner, count(*) AS held FROM memories GROUP BY user_id) ON owner = user_id
+             WHERE NOT (user_id = ?1 AND skill = ?2)
+             ORDER BY held DESC, updated_at LIMIT ?3)`,
+      )
+      .run(userId, skill, count);
   }
 }

@@ -23,7 +23,7 @@ import { stillRunning, type ToolRuns } from './tool-runs.ts';
 
 export interface ReplyDeps {
   persona: Persona;
-  language: Language;
+  language(): Language;
   /** The conversation before. */
   messages: ModelMessages;
   /** What the caller said; empty where `outcome` is announced. */
@@ -254,7 +254,7 @@ export class Reply {
   }
 
   #sayClause({ text, start, end }: Clause): void {
-    const spoken = spokenText(text, this.#deps.language);
+    const spoken = spokenText(text, this.#deps.language());
     if (this.#deps.spoken && isSayable(spoken)) this.#sayAloud({ text, start, end }, spoken);
     else this.#onceCommitted(() => this.#hear(end));
   }
@@ -299,7 +299,7 @@ export class Reply {
     if (this.#deps.outcome !== undefined) return;
     this.#started = true;
     this.#deps.fillers.stop();
-    this.#deps.player.say({ text: this.#deps.language.apologies[kind], cached: true });
+    this.#deps.player.say({ text: this.#deps.language().apologies[kind], cached: true });
   }
 
   /** No reply may hang: the model is given up when it is silent for too long while no tool runs. */

@@ -8,7 +8,7 @@ function open(verbosity: Verbosity, { acknowledges = true, quiet = (): boolean =
   const clock = new FakeClock(0);
   const said: string[] = [];
   const say = (text: string) => said.push(`${clock.now()} ${text}`);
-  const language = languageOf('en');
+  const language = () => languageOf('en');
   const fillers = new Fillers({ clock, verbosity, language, acknowledges, isQuiet: quiet, say });
   return { clock, said, fillers };
 }
@@ -31,7 +31,7 @@ describe('fillers', () => {
   it.each(Object.entries(languages))(
     '%s has phrases for every occasion, each ending a sentence',
     (_, language) => {
-      const { fillers, apologies, backchannel, reprompt, stillThere } = language;
+      const { fillers, apologies, backchannel, reprompt, repromptAgain, stillThere } = language;
       const { silent, ...spoken } = fillers;
       expect(Object.values(silent).flat()).toEqual([]);
       for (const [level, { acknowledgements, preambles, progress }] of Object.entries(spoken)) {
@@ -39,7 +39,14 @@ describe('fillers', () => {
         expect(progress).toHaveLength(level === 'brief' ? 0 : 3);
       }
       const filled = Object.values(spoken).flatMap((kinds) => Object.values(kinds).flat());
-      for (const text of [...filled, ...Object.values(apologies), backchannel, reprompt, stillThere])
+      for (const text of [
+        ...filled,
+        ...Object.values(apologies),
+        backchannel,
+        reprompt,
+        repromptAgain,
+        stillThere,
+      ])
         expect(text).toMatch(/^\S.*[.?।]$/);
     },
   );

@@ -6,7 +6,7 @@ import { Alarm } from '../clock.ts';
 export interface FillerDeps {
   clock: Clock;
   verbosity: Verbosity;
-  language: Language;
+  language(): Language;
   /** Whether an acknowledgement precedes a late reply. */
   acknowledges: boolean;
   /** Neither side is speaking. */
@@ -84,7 +84,7 @@ export class Fillers {
   /** Rotates the phrases, so that none comes twice in a row. */
   #sayOne(kind: keyof FillerPhrases): void {
     const { language, verbosity } = this.#deps;
-    const choices = language.fillers[verbosity][kind];
+    const choices = language().fillers[verbosity][kind];
     const text = choices[this.#said % Math.max(1, choices.length)];
     if (text === undefined || !this.#deps.isQuiet()) return;
     this.#said += 1;

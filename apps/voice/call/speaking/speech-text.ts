@@ -1,3 +1,4 @@
+import { lazy } from '@trunkline/std';
 import { languageOf } from '../../languages/languages.ts';
 
 /** A part of a text that can be spoken by itself, with its place in the text. */
@@ -68,7 +69,7 @@ function isInCode(text: string): boolean {
 
 /** Scripts that put no blanks between words. */
 const blankless = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+const segmenter = lazy(() => new Intl.Segmenter(undefined, { granularity: 'word' }));
 /** Marks that end a sentence or a part of it without a blank after them; a closing quote may still follow. */
 const closers = /["'”’」』）)\]】》]/;
 const fullStops = '。！？｡';
@@ -84,7 +85,7 @@ function breaksIn(rest: string): number[] {
   const places = [...rest.matchAll(marks)].map((found) => found.index + found[0].length);
   if (!blankless.test(rest)) return places;
   // The last word may still grow.
-  const words = [...segmenter.segment(rest)].filter(({ isWordLike }) => isWordLike).slice(0, -1);
+  const words = [...segmenter().segment(rest)].filter(({ isWordLike }) => isWordLike).slice(0, -1);
   const ends = words
     .filter(({ segment }) => blankless.test(segment))
     .map(({ index, segment }) => index + segment.length);
@@ -93,7 +94,7 @@ function breaksIn(rest: string): number[] {
 
 function countWords(text: string): number {
   if (!blankless.test(text)) return text.trim().split(/\s+/).filter(Boolean).length;
-  return [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike).length;
+  return [...segmenter().segment(text)].filter(({ isWordLike }) => isWordLike).length;
 }
 
 /** Whether a text ends with a part of a sentence. Thai and its kin put a blank between phrases. */
@@ -126,7 +127,7 @@ export function lengthOfShare(text: string, share: number): number {
   if (share >= 1) return text.length;
   const length = Math.round(text.length * share);
   if (!blankless.test(text)) return Math.max(0, text.slice(0, length).search(/\s\S*$/));
-  return [...segmenter.segment(text)].findLast(({ index }) => index <= length)?.index ?? 0;
+  return [...segmenter().segment(text)].findLast(({ index }) => index <= length)?.index ?? 0;
 }
 
 /** A written text as it can be said: without markup, code, source numbers, addresses and pictographs. */

@@ -1,4 +1,5 @@
 import type { AudioFrame } from '../../speech/audio/samples.ts';
+import { ClauseSplitter } from './speech-text.ts';
 
 /** Something to say. */
 export interface Utterance {
@@ -21,6 +22,23 @@ export interface Utterance {
 
 /** Synthesizes an utterance. */
 export type Voice = (utterance: Utterance, signal: AbortSignal) => AsyncIterable<AudioFrame>;
+
+/** A text clause by clause. `done` reports once whether all of it was heard. */
+export function clauseUtterances(words: string, done: (heard: boolean) => void): Utterance[] {
+  const splitter = new ClauseSplitter();
+  const clauses = [...splitter.push(words), ...splitter.flush()];
+  let open = true;
+  const finish = (heard: boolean) => {
+    if (open) done(heard);
+    open = false;
+  };
+  return clauses.map(({ text }, index) => ({
+    text,
+    onPlayed: () => index === clauses.length - 1 && finish(true),
+    onInterrupted: () => finish(false),
+    onFailed: () => finish(false),
+  }));
+}
 
 const wordMs = 330;
 const portionMs = 200;

@@ -2,11 +2,12 @@ import type { Clock } from '@trunkline/schedule';
 import type { Language } from '../../languages/languages.ts';
 import { Alarm } from '../clock.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
+import { isQuestion } from '../speaking/speech-text.ts';
 
 export interface BackchannelDeps {
   player: SpeechPlayer;
   clock: Clock;
-  language: Language;
+  language(): Language;
   /** Whether the bot says "Mm-hm" to a caller who speaks for long. */
   enabled: boolean;
   /** Silence after which the caller is asked whether they are still there; undefined: never. */
@@ -15,8 +16,10 @@ export interface BackchannelDeps {
   quietMs(): number;
 }
 
-/** Speech of this length without a word gets a reprompt. */
-const repromptAfterMs = 800;
+/** Speech of this length without a word gets a reprompt; less after a question, whose answer may be one short word. */
+const [repromptAfterMs, answerAfterMs] = [800, 250];
+/** So many in a row; then none for a while, as what is heard may be no speech. */
+const mostReprompts = 2;
 const repromptEveryMs = 20_000;
 /** A caller who has spoken for this long gets a backchannel in a pause. */
 const backchannelAfterMs = 5000;
@@ -27,6 +30,9 @@ const backchannelEveryMs = 8000;
 export class Backchannel {
   readonly #deps: BackchannelDeps;
   #repromptedAt = -Infinity;
+  #reprompts = 0;
+  /** The bot has asked something, or asked for something again. */
+  #expectsAnswer = false;
   #saidAt = -Infinity;
   readonly #silence: Alarm;
   #askedStillThere = false;
@@ -39,6 +45,9 @@ export class Backchannel {
 
   /** It is the caller's turn: a long silence is asked about, once. */
   onBotTurnFinished(): void {
+    const { reprompt, repromptAgain } = this.#deps.language();
+    const said = this.#deps.player.recentText();
+    this.#expectsAnswer = isQuestion(said) || said.endsWith(reprompt) || said.endsWith(repromptAgain);
     const { silenceLimitMs } = this.#deps;
     if (silenceLimitMs !== undefined && !this.#askedStillThere && !this.#closed)
       this.#silence.set(silenceLimitMs, () => this.#askIfQuiet(silenceLimitMs));
@@ -53,7 +62,7 @@ export class Backchannel {
       return;
     }
     this.#askedStillThere = true;
-    player.say({ text: language.stillThere, cached: true });
+    player.say({ text: language().stillThere, cached: true });
   }
 
   close(): void {
@@ -69,15 +78,19 @@ export class Backchannel {
 
   /** The next reprompt need not wait. */
   onUnderstood(): void {
-    this.#repromptedAt = -Infinity;
+    this.#reprompts = 0;
   }
 
   /** The caller spoke for so long, and nothing was understood. */
   reprompt(speechMs: number): void {
     const { clock, player, language } = this.#deps;
-    if (speechMs < repromptAfterMs || clock.now() - this.#repromptedAt < repromptEveryMs) return;
+    if (clock.now() - this.#repromptedAt >= repromptEveryMs) this.#reprompts = 0;
+    if (speechMs < (this.#expectsAnswer ? answerAfterMs : repromptAfterMs)) return;
+    if (this.#reprompts === mostReprompts) return;
+    const { reprompt, repromptAgain } = language();
+    player.say({ text: this.#reprompts === 0 ? reprompt : repromptAgain, cached: true });
     this.#repromptedAt = clock.now();
-    player.say({ text: language.reprompt, cached: true });
+    this.#reprompts += 1;
   }
 
   /** The caller has spoken for so long and pauses in mid-thought. */
@@ -86,6 +99,6 @@ export class Backchannel {
     if (!enabled || speechMs < backchannelAfterMs || silenceMs < backchannelPauseMs || !player.idle) return;
     if (clock.now() - this.#saidAt < backchannelEveryMs) return;
     this.#saidAt = clock.now();
-    player.say({ text: language.backchannel, cached: true, backchannel: true });
+    player.say({ text: language().backchannel, cached: true, backchannel: true });
   }
 }

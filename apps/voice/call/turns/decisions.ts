@@ -20,7 +20,9 @@ export type DecisionName =
   /** The words are answered later: a tool holds the floor. */
   | 'hold-floor'
   | 'interrupt'
-  | 'hang-up';
+  | 'hang-up'
+  /** The call goes on in the language that was heard. */
+  | 'language';
 
 export interface Decision {
   decision: DecisionName;

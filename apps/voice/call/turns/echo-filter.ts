@@ -10,7 +10,7 @@ export interface EchoFilterDeps {
   clock: Clock;
   /** How long an echo may follow the end of the bot's speech. */
   guardMs: number;
-  language: Language;
+  language(): Language;
 }
 
 /** Sound that ends this soon after the bot's speech was only its echo. */
@@ -59,10 +59,10 @@ export class EchoFilter {
   /** The caller's own words; one word alone counts as an echo only while the bot speaks. */
   removeFrom(text: string): string {
     const { player, language } = this.#deps;
-    if (player.speaking) return removeSelfSpeech(text, player.recentText(), language);
+    if (player.speaking) return removeSelfSpeech(text, player.recentText(), language());
     return this.#selfSpeech === '' || wordsIn(text).length < 2
       ? text
-      : removeSelfSpeech(text, this.#selfSpeech, language);
+      : removeSelfSpeech(text, this.#selfSpeech, language());
   }
 
   /** What is heard now sounds like the bot; undefined while it is too early to tell. */

@@ -10,7 +10,7 @@ interface TurnJudgeDeps {
   player: SpeechPlayer;
   echo: EchoFilter;
   speakingRate: SpeakingRate;
-  language: Language;
+  language(): Language;
   /** The final transcript is overdue. */
   isOverdue(): boolean;
 }
@@ -54,7 +54,7 @@ export class TurnJudge {
       over,
       selfSpeech: isSelfSpeech ?? false,
       asks: player.asks && !isGenerating,
-      language,
+      language: language(),
     });
     return { ...judged, over, words: words ?? '' };
   }

@@ -7,10 +7,27 @@ import { verbosityLevels } from '../../skills/skill.ts';
 
 const duration = z.number().int().min(0);
 
+/** A recording of a person, as a microphone hears it. `austen` comes with the sources, others from Debian's packages. */
+const recording = z.strictObject({
+  recording: z.string(),
+  /** A part of it, in milliseconds. */
+  from: duration.default(0),
+  to: duration.optional(),
+  noise: z.enum(['hiss', 'babble', 'music', 'kitchen']).optional(),
+  /** How much softer the noise is. */
+  decibels: z.number().default(10),
+  room: z.boolean().default(false),
+  telephone: z.boolean().default(false),
+  gain: z.number().positive().default(1),
+});
+
+export type RecordedSpeech = z.output<typeof recording>;
+
 /** One thing that the caller does, or that happens to them. */
 const step = z.union([
   /** Says something; the next step follows at once. */
   z.strictObject({ say: z.string() }),
+  z.strictObject({ play: recording }),
   z.strictObject({ cough: duration }),
   /** The room makes a noise. */
   z.strictObject({ noise: duration }),
@@ -46,8 +63,11 @@ const answer = z.strictObject({
 const caseSchema = z.strictObject({
   /** What it proves. */
   about: z.string(),
-  /** `code`: words as readable sound, at once. `local`: the real models, where they are installed. */
-  voices: z.enum(['code', 'local']).default('code'),
+  /**
+   * `code`: words as readable sound, at once. `local`: the real models, where they are installed. `recorded`: the same with
+   * recordings that are fetched, so that only `npm run voice:cases` plays them.
+   */
+  voices: z.enum(['code', 'local', 'recorded']).default('code'),
   verbosity: z.enum(verbosityLevels).default('brief'),
   /** The skill's language. */
   lang: z.string().optional(),
@@ -81,6 +101,8 @@ const caseSchema = z.strictObject({
   expect: z.strictObject({
     /** The conversation as both sides heard it. A bot line that ends in -- was cut off. */
     conversation: z.array(z.string()),
+    /** With real models: the share of words of a line that may be misheard. */
+    wrong: z.number().min(0).max(1).default(0.2),
     /** The longest silence between the end of the caller's words and the first sound of the answer. */
     silence: duration.optional(),
     /** How often the bot stopped to listen and went on. */

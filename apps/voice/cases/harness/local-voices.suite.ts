@@ -7,6 +7,7 @@ import { type AudioFrame, toFloat32 } from '../../speech/audio/samples.ts';
 import { createSidecarClient } from '../../speech/sidecar/client.ts';
 import { createSpeechParts, type SpeechParts } from '../../speech/speech.ts';
 import { checkWeights, weights } from '../../speech/weights.ts';
+import { type Recordings, recordedSound } from './recordings.suite.ts';
 import type { Voices } from './voices.suite.ts';
 
 const rate = 16_000;
@@ -20,7 +21,7 @@ export async function hasLocalVoices(): Promise<boolean> {
 }
 
 /** The models of this machine: Piper speaks for the bot and the caller, Silero and Moonshine listen. */
-export async function openLocalVoices(callerVoice = 'piper:60') {
+export async function openLocalVoices(callerVoice = 'piper:60', recordings: Recordings = new Map()) {
   const { path, remove } = temporaryDirectory();
   const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: botVoice, SIDECAR_URL: 'http://127.0.0.1:9' };
   const options = readOptions(voiceOptions, { env });
@@ -34,7 +35,8 @@ export async function openLocalVoices(callerVoice = 'piper:60') {
   };
   return {
     /** For one case; the models stay loaded. */
-    open: () => countedVoices(speech, say),
+    open: () =>
+      countedVoices(speech, { speech: say, recorded: (wanted) => recordedSound(wanted, recordings) }),
     /** What a listener understands of what was played. */
     transcribe: (frames: readonly AudioFrame[]) =>
       speech.recognizer.recognize(toFloat32(resampled(frames)), { final: true }),
@@ -67,7 +69,7 @@ function resampled(frames: readonly AudioFrame[]): Int16Array {
 }
 
 /** The models take no time on the case's clock: it stands still while one is at work. */
-function countedVoices(speech: SpeechParts, say: (text: string) => Promise<Int16Array>): Voices {
+function countedVoices(speech: SpeechParts, caller: Pick<Voices['sounds'], 'speech' | 'recorded'>): Voices {
   let busy = 0;
   const counted = async <Value>(work: Promise<Value>): Promise<Value> => {
     busy += 1;
@@ -98,7 +100,7 @@ function countedVoices(speech: SpeechParts, say: (text: string) => Promise<Int16
       },
     },
     sounds: {
-      speech: say,
+      ...caller,
       cough: (ms) => rustle(ms, 6000),
       noise: (ms) => rustle(ms, 250),
       silence: (ms) => rustle(ms, 0),

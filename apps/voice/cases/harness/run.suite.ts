@@ -1,7 +1,8 @@
 import type { FakeClock } from '@trunkline/testing';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
+import { wordError } from '../../speech/word-error.suite.ts';
 import { defaultUser } from '../../users/user.ts';
-import type { Step, VoiceCase } from './case.suite.ts';
+import type { RecordedSpeech, Step, VoiceCase } from './case.suite.ts';
 import { Stage } from './stage.suite.ts';
 import { Transcript } from './transcript.suite.ts';
 import type { Voices } from './voices.suite.ts';
@@ -81,7 +82,8 @@ class Run {
 
   async #take(step: Step): Promise<void> {
     const { voices, caller, delivery } = this.#stage;
-    if ('say' in step) await this.#say(step.say);
+    if ('say' in step) await this.#say(await voices.sounds.speech(step.say));
+    else if ('play' in step) await this.#say(await this.#recorded(step.play));
     else if ('cough' in step) await this.#stage.sound(voices.sounds.cough(step.cough));
     else if ('noise' in step) await this.#stage.sound(voices.sounds.noise(step.noise));
     else if ('pause' in step) await this.#stage.pass(step.pause);
@@ -95,13 +97,19 @@ class Run {
   }
 
   /** The silence after it is measured from the last sound of the caller. */
-  async #say(text: string): Promise<void> {
+  async #say(sound: Int16Array): Promise<void> {
     const { clock, caller } = this.#stage;
-    await this.#stage.say(text);
+    await this.#stage.sound(sound);
     const end = clock.now();
     caller.speaker.onNextSound(() => {
       this.#silence = Math.max(this.#silence, clock.now() - end);
     });
+  }
+
+  async #recorded(speech: RecordedSpeech): Promise<Int16Array> {
+    const sound = await this.#stage.voices.sounds.recorded?.(speech);
+    if (sound === undefined) throw new Error('recordings need "voices: local" or "voices: recorded"');
+    return sound;
   }
 
   /** Until the other side has spoken for so long, from now on. */
@@ -140,4 +148,29 @@ class Run {
       return parts.flatMap((part) => (part.type === 'text' ? part.text : []));
     });
   }
+}
+
+/** What differs from what a case with real models expects. */
+export function problemsOf({ expect }: VoiceCase, outcome: Outcome): string[] {
+  const { conversation, wrong, silence, pauses } = expect;
+  const told = `understood:\n${outcome.conversation.join('\n')}`;
+  if (outcome.conversation.length !== conversation.length)
+    return [`${conversation.length} lines expected; ${told}`];
+  const misheard = conversation.some(
+    (line, index) => lineError(line, outcome.conversation[index] ?? '') > wrong,
+  );
+  return [
+    ...(misheard ? [`more than ${wrong * 100} % of a line wrong; ${told}`] : []),
+    ...(outcome.silence > (silence ?? Infinity) ? [`${outcome.silence} ms of silence`] : []),
+    ...(pauses !== undefined && outcome.pauses !== pauses ? [`${outcome.pauses} pauses`] : []),
+  ];
+}
+
+/** Where a voice is cut off differs a little from time to time; that it is does not. */
+function lineError(expected: string, actual: string): number {
+  if (expected.endsWith('--') !== actual.endsWith('--')) return 1;
+  if (!expected.endsWith('--')) return wordError([expected], [actual]);
+  const least = Math.min(expected.split(' ').length, actual.split(' ').length) - 1;
+  const start = (line: string) => line.split(' ').slice(0, least).join(' ');
+  return least < 5 ? 1 : wordError([start(expected)], [start(actual)]);
 }

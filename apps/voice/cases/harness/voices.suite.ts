@@ -1,6 +1,7 @@
 import type { Clock } from '@trunkline/schedule';
 import type { CallComponents } from '../../call/call.ts';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
+import type { RecordedSpeech } from './case.suite.ts';
 import { activityIn, coughOf, noiseOf, silenceOf, speechOf, textIn } from './code.suite.ts';
 
 /** Who speaks and listens in a case: the code of words, or the real models. */
@@ -15,6 +16,8 @@ export interface Voices {
 
 interface Sounds {
   speech(text: string): Promise<Int16Array>;
+  /** Only with real models. */
+  recorded?(speech: RecordedSpeech): Promise<Int16Array>;
   cough(ms: number): Int16Array;
   noise(ms: number): Int16Array;
   silence(ms: number): Int16Array;

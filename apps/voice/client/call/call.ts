@@ -155,6 +155,11 @@ export class Call {
     this.#update({ muted });
   }
 
+  /** Comes back to a call that is on hold. */
+  resume(): void {
+    this.#link?.send(sealMessage('client-message', { t: 'resume-call' }));
+  }
+
   /** Presses or releases the talk button. */
   talk(down: boolean): void {
     if (!this.#state.pushToTalk || this.#state.talking === down || this.#state.phase !== 'live') return;

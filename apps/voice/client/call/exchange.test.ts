@@ -24,6 +24,18 @@ describe('an exchange', () => {
     expect(settle(loading, 'lost').loading).toBe(false);
   });
 
+  it('knows whether the call is on hold, until the line is gone', () => {
+    const held = after(['server-message', { type: 'call-held' }]);
+    expect([held.onHold, settle(held, 'whole').onHold, settle(held, 'lost').onHold]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(
+      after(['server-message', { type: 'call-held' }], ['server-message', { type: 'call-resumed' }]),
+    ).toEqual(NO_EXCHANGE);
+  });
+
   it('shows guesses while the caller speaks, and then what stands', () => {
     expect(after(heard('what', false), heard('what time', false)).entries).toMatchObject([
       { who: 'you', text: '', pending: 'what time' },

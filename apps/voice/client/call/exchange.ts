@@ -54,6 +54,8 @@ export interface Exchange {
   askedAt: number | undefined;
   /** The service still loads speech models: what is said is answered later. */
   loading: boolean;
+  /** Nothing is answered until the caller is back. */
+  onHold: boolean;
   /** The last error that the service reported. */
   warning: string | undefined;
 }
@@ -65,6 +67,7 @@ export const NO_EXCHANGE: Exchange = {
   latencyMs: undefined,
   askedAt: undefined,
   loading: false,
+  onHold: false,
   warning: undefined,
 };
 
@@ -96,8 +99,9 @@ export function settle(exchange: Exchange, ending: 'whole' | 'lost'): Exchange {
   const ended = entries.map((entry) =>
     entry.kind === 'tool' && entry.state === 'running' ? { ...entry, state: 'failed' as const } : entry,
   );
-  const loading = ending === 'whole' && exchange.loading;
-  return { ...exchange, entries: ended, activity: 'listening', hearing: false, askedAt: undefined, loading };
+  const [loading, onHold] = ending === 'whole' ? [exchange.loading, exchange.onHold] : [false, false];
+  const rest = { activity: 'listening' as const, hearing: false, askedAt: undefined };
+  return { ...exchange, ...rest, entries: ended, loading, onHold };
 }
 
 type Fields = ServerMessage['data'];
@@ -211,6 +215,7 @@ function notified(exchange: Exchange, { type, text }: Fields): Exchange {
   if (last?.kind === 'note' && last.text === text) return exchange;
   if (type === 'note' && typeof text === 'string')
     return { ...exchange, entries: added(exchange, { kind: 'note', id: nextId(exchange), text }) };
+  if (type === 'call-held' || type === 'call-resumed') return { ...exchange, onHold: type === 'call-held' };
   if (type !== 'speech-loading' && type !== 'speech-ready') return exchange;
   return { ...exchange, loading: type === 'speech-loading' };
 }

@@ -1,4 +1,4 @@
-import { Tooltip, useMediaQuery } from '@trunkline/ui';
+import { Button, Tooltip, useMediaQuery } from '@trunkline/ui';
 import { Mic, MicOff, Phone, PhoneOff, Radio } from 'lucide-react';
 import { type ComponentProps, type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Call, CallState } from '../call/call.ts';
@@ -61,10 +61,19 @@ export function Stage({ call, state, look, compact, onPushToTalk, children }: St
         </p>
         {state.problem === undefined && <p className="max-w-sm text-14 text-balance text-muted">{hint}</p>}
       </div>
+      {isOnHold(state) && (
+        <Button variant="primary" onClick={() => call.resume()}>
+          Resume the call
+        </Button>
+      )}
       {children}
       <Controls call={call} state={state} onPushToTalk={onPushToTalk} />
     </section>
   );
+}
+
+function isOnHold({ phase, exchange }: CallState): boolean {
+  return phase === 'live' && exchange.onHold;
 }
 
 function useOnline(): boolean {
@@ -264,6 +273,11 @@ function live(state: CallState, touch: boolean): Status {
   if (exchange.activity === 'thinking' && tool?.kind === 'tool')
     return { title: 'Thinking', hint: `Using ${tool.name.replaceAll('_', ' ')}.` };
   if (exchange.activity !== 'listening') return LIVE[exchange.activity];
+  if (exchange.onHold)
+    return {
+      title: 'On hold',
+      hint: 'Nothing is answered until you resume, write, or say that you are back.',
+    };
   if (!hasMicrophone)
     return { title: 'Connected', hint: 'Type what you want to say, or tap the orb to use the microphone.' };
   if (muted)

@@ -1,6 +1,11 @@
 import type { OptionsOf, OptionTable } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
-import type { LocalRecognition, RecognitionOptions } from '../recognition/recognizer.ts';
+import type {
+  ListenOptions,
+  LiveUtterance,
+  LocalRecognition,
+  RecognitionOptions,
+} from '../recognition/recognizer.ts';
 import type { Sidecar } from '../sidecar/client.ts';
 import type {
   MeasureVoice,
@@ -70,10 +75,14 @@ interface RecognitionDefinition<Values> {
 export interface BackendRecognition {
   /** Each transcript costs as much as the whole utterance, so that interim ones become rarer the longer it gets. */
   isCostly?: boolean;
+  /** Writes down whatever language is spoken, as no setting names one. */
+  isMultilingual?: boolean;
   /** Transcribes a piece of speech. It gets no silence, and implausible text is dropped. */
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   /** Transcribes an uploaded file; without this `transcribe` gets its samples. */
   transcribeFile?(file: SpeechFile, signal?: AbortSignal): Promise<string>;
+  /** Hears an utterance as it is spoken; `transcribe` gets all of it where this gives nothing or breaks. */
+  listen?(options: ListenOptions): LiveUtterance | undefined;
   warm?(): Promise<void>;
   close?(): Promise<void>;
 }

@@ -5,7 +5,14 @@ import { createLocalVoice, type UtteranceWork } from '../synthesis/inprocess/loc
 import { automaticVoice, localVoices, VoiceChoice } from '../synthesis/inprocess/voice-choice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
-import { defaultPreset, diagnoseWeights, languageLetters, languages, presets } from '../weights.ts';
+import {
+  defaultPreset,
+  diagnoseWeights,
+  languageLetters,
+  languages,
+  nativeVoice,
+  presets,
+} from '../weights.ts';
 import type { WorkerHost } from '../worker/host.ts';
 import { pinRuntime } from '../worker/thread.ts';
 import { defineSpeechBackend } from './definition.ts';
@@ -117,7 +124,8 @@ function createKokoroVoice(deps: VoiceDeps & { language: string }): Synthesizer 
   const choose = ({ voice: wanted, lang }: SpeechRequest) => {
     const voice = voiceOf(wanted ?? standard.voice);
     const own = wanted === undefined ? standard.language : voice.slice(0, 1);
-    return { voice, language: languageOf(lang ?? own, voice) };
+    const language = languageOf(lang ?? own, voice);
+    return { voice: wanted === undefined ? nativeVoice(voice, language) : voice, language };
   };
   return createLocalVoice({ backend: 'inprocess (Kokoro)', host, warnings, choose, handsOver: true });
 }

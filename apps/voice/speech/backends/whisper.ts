@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { group } from '@trunkline/config';
-import { BoundedMap } from '@trunkline/std';
 import type { RecognitionOptions } from '../recognition/recognizer.ts';
 import { type Transcript, whisperCores } from '../recognition/whisper/model.ts';
 import type { WhisperWork } from '../recognition/whisper/whisper.worker.ts';
@@ -9,7 +8,6 @@ import { languageOption } from './compat.ts';
 import { defineSpeechBackend } from './definition.ts';
 
 const silence = new Float32Array(8000);
-const mostCalls = 1000;
 /** Shorter speech does not tell its language for sure. */
 const tellingSamples = 2 * 16_000;
 /** A thread takes more than 1 GB. */
@@ -27,20 +25,17 @@ export const whisper = defineSpeechBackend({
         warmUp: [{ samples: silence, language: 'en' } satisfies WhisperWork],
         memoryBytes,
       });
-      /** Languages of calls, as they were heard. */
-      const heard = new BoundedMap<string, string>(mostCalls);
       const transcribe = async (samples: Float32Array, given: RecognitionOptions) => {
-        const { final, caller, signal } = given;
-        const language = given.language ?? standard ?? (caller === undefined ? undefined : heard.get(caller));
+        const { final, caller, signal, language = standard, onLanguage } = given;
         const work: WhisperWork = { samples, language: language && codeOf(language) };
         const options = { signal, caller, urgent: final, droppable: !final };
         const transcript = await host.ask<Transcript>(work, options);
-        if (caller !== undefined && language === undefined && samples.length >= tellingSamples)
-          heard.set(caller, transcript.language);
+        if (language === undefined && samples.length >= tellingSamples) onLanguage?.(transcript.language);
         return transcript.text;
       };
       return {
         isCostly: true,
+        isMultilingual: standard === undefined,
         transcribe,
         warm: async () => void (await transcribe(silence, { final: true, language: 'en' })),
         close: () => host.close(),

@@ -1,6 +1,6 @@
 import { once, serveWork } from '../worker/serve.ts';
-import { loadTurnModel, type TurnText } from './turn-model.ts';
+import { loadTurnModel, type TurnSoFar } from './turn-model.ts';
 
 const model = once(loadTurnModel);
 
-serveWork(async (turn: TurnText) => (await model())(turn));
+serveWork(async (turn: TurnSoFar) => (await model())(turn));

@@ -4,16 +4,20 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { voiceOptions } from '../../options.ts';
 import { decodeWav } from '../audio/wav.ts';
 import { createCompatRecognition } from '../backends/compat.ts';
+import { loggerInto } from '../speech.suite.ts';
+import { SpeechWarnings } from '../warnings.ts';
 import { createGatedRecognizer } from './recognizer.ts';
 
 /** Two seconds, of which the detector takes all or nothing for speech. */
 const samples = new Float32Array(32_000).fill(0.25);
 
+const warnings = () => new SpeechWarnings(loggerInto([]));
+
 async function start(probability = 0.9, url?: string) {
   const server = await startSpeechServer({ transcript: ' Hello there. ' });
   onTestFinished(() => server.stop());
   const options = readOptions(voiceOptions, { env: { STT_URL: url ?? server.url, STT_API_KEY: 'secret' } });
-  const { transcribe } = createCompatRecognition(options, { live: 2000, file: 2000 });
+  const { transcribe } = createCompatRecognition(options, warnings(), { live: 2000, file: 2000 });
   const recognizer = createGatedRecognizer({
     backend: 'compat',
     transcribe,
@@ -43,9 +47,9 @@ describe('recognition by an endpoint', () => {
     const server = await startSpeechServer({ transcript: 'Guten Tag.' });
     onTestFinished(() => server.stop());
     const options = readOptions(voiceOptions, { env: { STT_URL: server.url, STT_LANGUAGE: 'de' } });
-    await createCompatRecognition(options).transcribe(samples, { final: true });
+    await createCompatRecognition(options, warnings()).transcribe(samples, { final: true });
     expect(server.requests[0]?.fields).toEqual({ model: 'whisper-1', language: 'de' });
-    await createCompatRecognition(options).transcribe(samples, { final: true, language: 'fr' });
+    await createCompatRecognition(options, warnings()).transcribe(samples, { final: true, language: 'fr' });
     expect(server.requests[1]?.fields).toEqual({ model: 'whisper-1', language: 'fr' });
   });
 

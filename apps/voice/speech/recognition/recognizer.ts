@@ -13,7 +13,30 @@ export interface RecognitionOptions {
   caller?: string | undefined;
   /** A code such as de, where it is known. */
   language?: string | undefined;
+  /** Called with the language that was heard, where none is given and the recogniser can tell. */
+  onLanguage?: ((code: string) => void) | undefined;
   signal?: AbortSignal | undefined;
+  /** The same utterance as the recogniser has heard it; used as long as that works. */
+  live?: LiveUtterance | undefined;
+}
+
+export interface ListenOptions {
+  caller?: string | undefined;
+  language?: string | undefined;
+  /** The utterance is over, and nobody waits for its text. */
+  signal: AbortSignal;
+}
+
+/** An utterance that a recogniser hears as it is spoken. */
+export interface LiveUtterance {
+  /** False once the connection is lost or could not be had: the whole utterance has to be sent. */
+  readonly isHeard: boolean;
+  /** The text so far. */
+  readonly transcript: string;
+  /** Takes the next samples at 16 kHz, -1 to 1. */
+  push(samples: Float32Array): void;
+  /** The final text of all that was pushed; more may follow. */
+  finish(signal?: AbortSignal): Promise<string>;
 }
 
 /** Live speech to text; silence and noise give ''. */
@@ -21,6 +44,10 @@ export interface Recognizer {
   readonly backend: string;
   /** Each transcript costs as much as the whole utterance. */
   readonly isCostly?: boolean;
+  /** Writes down any language, so that the words tell which one is spoken. */
+  readonly isMultilingual?: boolean;
+  /** Hears an utterance as it is spoken; undefined where that is not possible, now or ever. */
+  listen?(options: ListenOptions): LiveUtterance | undefined;
   /** Takes the utterance so far at 16 kHz, -1 to 1. */
   recognize(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
@@ -30,17 +57,26 @@ export interface Recognizer {
 export function createGatedRecognizer(parts: {
   backend: string;
   isCostly?: boolean;
+  isMultilingual?: boolean;
   scan: LocalRecognition['scan'];
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
+  listen?(options: ListenOptions): LiveUtterance | undefined;
   close(): Promise<void>;
 }): Recognizer {
-  const { backend, isCostly = false, scan, transcribe, close } = parts;
+  const { backend, isCostly = false, isMultilingual = false, scan, transcribe, listen, close } = parts;
   return {
     backend,
     isCostly,
+    isMultilingual,
+    ...(listen !== undefined && { listen }),
     close,
     async recognize(samples, options) {
+      const heard = finishLive(options);
       const spans = speechSpans(samples, await scan(samples, options));
+      if (spans.length === 0) return '';
+      const live = await heard;
+      options.signal?.throwIfAborted();
+      if (live !== undefined) return plausibleText(live, samples.length / sampleRate);
       const texts: string[] = [];
       for (const { from, to } of spans) {
         const text = await transcribe(samples.slice(from, to), options);
@@ -49,6 +85,17 @@ export function createGatedRecognizer(parts: {
       return texts.filter(Boolean).join(' ');
     },
   };
+}
+
+/** The final text by the connection; undefined where there is none. Never rejects. */
+async function finishLive({ final, live, signal }: RecognitionOptions): Promise<string | undefined> {
+  if (!final || !live?.isHeard) return undefined;
+  try {
+    return await live.finish(signal);
+  } catch {
+    // The connection has reported why, and the whole utterance is sent instead.
+    return undefined;
+  }
 }
 
 const longestSeconds = 60;

@@ -5,6 +5,7 @@ import {
   DeadLetterTable,
   type Edge,
   MessageTable,
+  type OwnerKind,
   type Page,
   type Row,
   type StoredDeadLetter,
@@ -17,6 +18,15 @@ const keptDeadLetters = 10_000;
 
 /** Of the journal's size: the rest is left to what has still to be handled. */
 const deadLetterShare = 0.5;
+
+/** What each kind of owner may hold of a full journal before it is the first to lose its oldest messages. */
+const ownerShares = [
+  ['stranger', 0.25],
+  ['user', 0.5],
+] as const;
+
+/** What a message takes beside its body: key, topic, correlation, and their places in the indexes. */
+const bytesBesideBody = 250;
 
 export interface JournalOptions extends RetentionLimits {
   directory: string;
@@ -179,6 +189,11 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (name, position)
   ) STRICT, WITHOUT ROWID;
   `,
+  // Of what was stored before nobody knows whose it is.
+  `
+  ALTER TABLE messages ADD COLUMN owner_kind TEXT;
+  CREATE INDEX messages_by_owner ON messages (owner_kind, position, octet_length(body)) WHERE owner_kind IS NOT NULL;
+  `,
 ];
 
 interface RetentionLimits {
@@ -222,9 +237,45 @@ class Retention {
   /** Makes room when the journal is at its limit; throws when everything in it has still to be handled. */
   checkRoom(): void {
     while (this.isFull()) {
-      if (this.#removeOldest(Number.POSITIVE_INFINITY) === 0 && this.#removeDeadLetters() === 0)
-        throw this.#full();
+      const removed =
+        this.#removeBeyondShares() ||
+        this.#removeOldest(Number.POSITIVE_INFINITY) ||
+        this.#removeDeadLetters();
+      if (removed === 0) throw this.#full();
     }
+  }
+
+  /** Many strangers must not push out what others wrote: whoever holds more than their share loses the oldest of theirs. */
+  #removeBeyondShares(): number {
+    for (const [kind, share] of ownerShares) {
+      const beyond = this.#bytesOf(kind) - this.#limits.retainBytes * share;
+      const removed = beyond > 0 ? this.#removeOldestOf(kind, beyond) : 0;
+      if (removed > 0) return removed;
+    }
+    return 0;
+  }
+
+  #bytesOf(kind: OwnerKind): number {
+    const sql = 'SELECT total(octet_length(body) + ?) AS bytes FROM messages WHERE owner_kind = ?';
+    return this.#database.prepare<{ bytes: number }>(sql).get(bytesBesideBody, kind)?.bytes ?? 0;
+  }
+
+  /** Removes so many bytes, but at most a thousand messages, and none that has still to be handled; gives their number. */
+  #removeOldestOf(kind: OwnerKind, bytes: number): number {
+    const floor = this.#progress.hindmost()?.position ?? Number.MAX_SAFE_INTEGER;
+    const oldest = this.#database
+      .prepare<{ position: number; bytes: number }>(
+        'SELECT position, octet_length(body) AS bytes FROM messages WHERE owner_kind = ? AND position <= ? ORDER BY position LIMIT ?',
+      )
+      .all(kind, floor, rowsPerStep);
+    let left = bytes;
+    const last = oldest.find((row) => {
+      left -= row.bytes + bytesBesideBody;
+      return left <= 0;
+    });
+    const end = (last ?? oldest.at(-1))?.position ?? 0;
+    const sql = 'DELETE FROM messages WHERE owner_kind = ? AND position <= ?';
+    return this.#database.prepare(sql).run(kind, end).changes;
   }
 
   prune(): Pruned {

@@ -3,13 +3,20 @@ import { matchesTopic } from '../../topics/topic.ts';
 
 const columns = 'id, name, attempts, error, buried_at AS buriedAt, body';
 
-/** A message to append: key, topic, correlation id, JSON text, and the only durable name it is for. */
+/**
+ * Who may take only a share of a full journal: strangers (guests, and whoever is not known), and everybody else who asks.
+ * Null: the operator, and what services do for themselves.
+ */
+export type OwnerKind = 'stranger' | 'user' | null;
+
+/** A message to append: key, topic, correlation id, JSON text, the only durable name it is for, and whose it is. */
 export type Row = readonly [
   key: string,
   topic: string,
   correlationId: string,
   body: string,
   onlyFor: string | null,
+  ownerKind?: OwnerKind,
 ];
 
 /** A stored message: its position and JSON text. */
@@ -45,11 +52,11 @@ export class MessageTable {
   /** Stores the rows within a transaction of the caller. Gives each its position, 0 where the key is known already. */
   append(rows: readonly Row[]): number[] {
     const insert = this.#database.prepare(
-      'INSERT INTO messages (key, topic, correlation_id, stored_at, only_for, body) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING',
+      'INSERT INTO messages (key, topic, correlation_id, stored_at, only_for, body, owner_kind) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING',
     );
     const now = Date.now();
-    return rows.map(([key, topic, correlationId, body, onlyFor]) => {
-      const { changes, lastInsertRowid } = insert.run(key, topic, correlationId, now, onlyFor, body);
+    return rows.map(([key, topic, correlationId, body, onlyFor, kind = null]) => {
+      const { changes, lastInsertRowid } = insert.run(key, topic, correlationId, now, onlyFor, body, kind);
       return changes === 0 ? 0 : lastInsertRowid;
     });
   }

@@ -19,6 +19,25 @@ interface Waiting {
 
 const ownCodes: readonly string[] = ['disk_full', 'journal_full', 'journal_in_use'] satisfies BusErrorCode[];
 
+/** Started before anybody knew its options. */
+let prepared: JournalThread | undefined;
+
+/**
+ * Starts the thread of the next journal. Node needs a tenth of a second for a thread, in which whoever starts a program can
+ * load the rest of it.
+ */
+export function prepareJournal(): JournalThread {
+  prepared ??= new JournalThread();
+  return prepared;
+}
+
+/** Ends a prepared thread that nobody needs. */
+export async function discardJournal(): Promise<void> {
+  const unused = prepared;
+  prepared = undefined;
+  await unused?.terminate();
+}
+
 /** The journal as seen from the main thread: calls are answered in the order in which they were made. */
 export class JournalThread {
   readonly #worker: Worker;
@@ -26,8 +45,16 @@ export class JournalThread {
   #nextId = 1;
   #failure: BusError | undefined;
 
-  constructor(options: JournalOptions) {
-    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: options });
+  /** On the prepared thread if there is one. */
+  static open(options: JournalOptions): JournalThread {
+    const thread = prepared === undefined || prepared.#failure !== undefined ? new JournalThread() : prepared;
+    prepared = undefined;
+    thread.#worker.postMessage(options);
+    return thread;
+  }
+
+  constructor() {
+    this.#worker = new Worker(new URL('./worker.ts', import.meta.url));
     this.#worker.on('message', (outcome: Outcome) => this.#settle(outcome));
     this.#worker.on('error', (error) => this.#fail(`The journal thread failed: ${error.message}`, error));
     this.#worker.on('exit', () => this.#fail('The journal is closed.'));

@@ -1,5 +1,5 @@
 // Hosts the journal in a thread of its own: waiting for the disk must not hold up the thread that serves users.
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
 import { BusError } from '../../errors.ts';
@@ -8,7 +8,9 @@ import type { Call, Outcome } from './thread.ts';
 
 let journal: Journal | undefined;
 
-if (parentPort !== null) serve(parentPort, workerData as JournalOptions);
+// The options come before all calls.
+const port = parentPort;
+port?.once('message', (options: JournalOptions) => serve(port, options));
 
 function serve(port: MessagePort, options: JournalOptions): void {
   port.on('message', (call: Call) => {

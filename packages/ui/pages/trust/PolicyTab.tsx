@@ -10,6 +10,7 @@ import { CheckedEditor } from '../../src/components/TextEditor.tsx';
 import { Tooltip } from '../../src/components/Tooltip.tsx';
 import { useResource, useSend } from '../../src/hooks/useResource.ts';
 import { countOf, dollars } from '../../src/lib/figures.ts';
+import { Descriptions } from './Descriptions.tsx';
 import { DECISIONS, DEFAULTS, ruleSentence, TEMPLATE } from './policyWords.ts';
 import { TryCall } from './TryCall.tsx';
 
@@ -27,6 +28,7 @@ export default function PolicyTab() {
               todo="Mend it below. Until then the last good policy counts; without one, tools that do more than read are refused."
             />
           )}
+          <Descriptions view={view} onAccepted={resource.reload} />
           <Rules view={view} />
           <TryCall view={view} />
           <Editor view={view} onSaved={resource.reload} />
@@ -115,7 +117,7 @@ function Editor({ view: { text, file }, onSaved }: { view: PolicyView; onSaved()
   );
 }
 
-function OutsideText({ view: { hosts, relaxed } }: { view: PolicyView }) {
+function OutsideText({ view: { hosts, relaxed, delegating } }: { view: PolicyView }) {
   return (
     <Panel title="Text from outside" flush>
       <dl>
@@ -131,6 +133,15 @@ function OutsideText({ view: { hosts, relaxed } }: { view: PolicyView }) {
             an agent. It costs this: whoever writes a page, a mail or a message that the agent reads can use
             every tool it has, send what it knows elsewhere, and nobody is asked. Relax only an agent whose
             tools could do no harm in a stranger's hands.
+          </p>
+        </Fact>
+        <Fact name="Agents that hand work on without asking">
+          {delegating.length === 0 ? 'None.' : <Badge tone="failed">{delegating.join(', ')}</Badge>}
+          <p className="mt-1 text-12 text-muted">
+            After text from outside an agent asks before it hands work to your other agents, unless your next
+            words name the one that it goes to. <code>agents: {'{ name: { delegation: relaxed } }'}</code>{' '}
+            turns that off. It costs this: whoever writes what the agent reads can have your other agents
+            work, read and spend for them.
           </p>
         </Fact>
       </dl>

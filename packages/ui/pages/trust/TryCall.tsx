@@ -14,7 +14,8 @@ const PRINCIPALS = [
   { value: 'guest', label: 'A guest' },
   { value: 'operator', label: 'The operator' },
   { value: 'agent', label: 'Another agent' },
-  { value: 'service', label: 'A schedule' },
+  { value: 'schedule', label: 'A schedule' },
+  { value: 'service', label: 'One of these services' },
   { value: 'anonymous', label: 'Somebody unknown' },
 ];
 

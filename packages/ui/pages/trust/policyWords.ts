@@ -21,7 +21,7 @@ export const DEFAULTS: readonly { decision: PolicyVerdict['decision']; when: str
   {
     decision: 'allow',
     when: 'After text from outside: calls that only read',
-    why: 'Also work that is handed to these services or back to the one who wrote all of that text.',
+    why: 'Also work for another of your agents that your last words name, and your answer to the one who wrote all of that text.',
   },
   {
     decision: 'ask',
@@ -75,6 +75,7 @@ hosts: []
 
 # agents:
 #   scribe: { taint: relaxed }   # whoever writes the text that it reads can then use all its tools
+#   helm: { delegation: relaxed }   # whoever writes the text that it reads can then give work to your other agents
 
 # budgets:
 #   - { principal: person, calls: 200, messages: 20, usd: 2 }   # each an hour, by principal and agent

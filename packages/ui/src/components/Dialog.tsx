@@ -57,7 +57,7 @@ export function Dialog({ open, onClose, title, detail, actions, children, wide =
 
 /** Buttons at the end of a dialog; space alone when there are none. */
 export function DialogActions({ children }: { children: ReactNode }) {
-  return <footer className="flex flex-wrap justify-end gap-2 p-6 pt-4 empty:pt-0">{children}</footer>;
+  return <div className="flex flex-wrap justify-end gap-2 p-6 pt-4 empty:pt-0">{children}</div>;
 }
 
 interface ConfirmDialogProps {

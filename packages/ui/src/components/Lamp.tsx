@@ -58,6 +58,7 @@ const TEXT_COLOURS: Record<LampState, string> = {
 export function Lamp({ state, word = WORDS[state], dotOnly = false, size = 'normal', className }: LampProps) {
   return (
     <span
+      data-lamp={state}
       className={cn(
         'inline-flex items-center gap-1.5 align-middle font-medium text-12 whitespace-nowrap',
         className,

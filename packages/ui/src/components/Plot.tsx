@@ -24,6 +24,8 @@ interface PlotProps {
   lines: readonly PlotLine[];
   /** A value in words. */
   format(value: number): string;
+  /** The times whose values are estimates; they are marked with ≈. */
+  estimated?: readonly boolean[] | undefined;
 }
 
 const HEIGHT = 180;
@@ -45,7 +47,7 @@ const FILLS = { accent: 'fill-accent-strong', live: 'fill-live', failed: 'fill-f
 const DASHES = { accent: undefined, live: '6 3', failed: '2 3', idle: '8 2 2 2' };
 
 /** Lines over time. Pointing at it or the arrow keys tell the values; they can be read as a table too. */
-export function Plot({ title, times, lines, format }: PlotProps) {
+export function Plot({ title, times, lines, format, estimated = [] }: PlotProps) {
   const id = useId();
   const [at, setAt] = useState<number | null>(null);
   const all = lines.flatMap(({ values }) => values.filter((value) => value !== null));
@@ -72,6 +74,7 @@ export function Plot({ title, times, lines, format }: PlotProps) {
           {title}
         </span>
         <Legend lines={lines} />
+        {estimated.includes(true) && <span className="text-12 text-muted">≈ partly estimated</span>}
       </figcaption>
       <svg
         viewBox={`0 0 ${width} ${HEIGHT}`}
@@ -96,7 +99,9 @@ export function Plot({ title, times, lines, format }: PlotProps) {
         {at !== null && <line x1={x(at)} x2={x(at)} y1={TOP} y2={HEIGHT - BOTTOM} className="stroke-edge" />}
       </svg>
       <p aria-live="polite" className="min-h-5 font-mono text-12 text-muted">
-        {at === null ? '' : readout(times[at], lines, at, format)}
+        {at === null
+          ? ''
+          : readout(times[at], lines, at, (value) => `${estimated[at] ? '≈ ' : ''}${format(value)}`)}
       </p>
     </figure>
   );

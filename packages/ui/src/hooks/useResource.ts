@@ -4,7 +4,14 @@ import { type ApiError, type ApiRequest, asApiError } from '../api/api.ts';
 import type { StreamState } from '../api/eventStream.ts';
 import { type ToastContent, useToast } from '../components/Toasts.tsx';
 
-const NOTHING = { key: undefined, items: undefined, next: null, error: undefined, loading: true };
+const NOTHING = {
+  key: undefined,
+  items: undefined,
+  next: null,
+  incomplete: false,
+  error: undefined,
+  loading: true,
+};
 
 export interface Resource<Body> {
   /** The last answer; stays when a later request fails. */
@@ -113,6 +120,8 @@ export interface ListPage<Item> {
   items: readonly Item[];
   /** What the next page is asked for with; null when this is the last. */
   next: string | number | null;
+  /** Something may be missing that others know, who did not answer. */
+  incomplete?: boolean | undefined;
 }
 
 export interface PagedList<Item> {
@@ -121,6 +130,7 @@ export interface PagedList<Item> {
   error: ApiError | undefined;
   loading: boolean;
   hasMore: boolean;
+  incomplete?: boolean | undefined;
   /** Loads the next page. */
   more(): void;
   /** Loads again as many pages as are shown. */
@@ -167,12 +177,13 @@ export function usePages<Item, Body>({ path, key, read }: PagesOptions<Item, Bod
   );
   const reload = useCallback(() => setWant((before) => ({ ...before, round: before.round + 1 })), []);
   const shown = state.key === key ? state : NOTHING;
-  const { items, error, loading, next } = shown;
+  const { items, error, loading, next, incomplete } = shown;
   return {
     items: items as readonly Item[] | undefined,
     error,
     loading,
     hasMore: next !== null,
+    incomplete,
     more,
     reload,
   };
@@ -182,6 +193,7 @@ interface PagesState<Item> {
   key: string | undefined;
   items: readonly Item[] | undefined;
   next: string | number | null;
+  incomplete: boolean;
   error: ApiError | undefined;
   loading: boolean;
 }
@@ -189,16 +201,18 @@ interface PagesState<Item> {
 async function loadPages<Item>(
   load: (cursor: string | number | undefined) => Promise<ListPage<Item>>,
   count: number,
-): Promise<{ items: Item[]; next: string | number | null }> {
+): Promise<{ items: Item[]; next: string | number | null; incomplete: boolean }> {
   const items: Item[] = [];
+  let incomplete = false;
   let next: string | number | null = null;
   for (let page = 0; page < count; page += 1) {
     const found: ListPage<Item> = await load(next ?? undefined);
     items.push(...found.items);
     next = found.next;
+    incomplete ||= found.incomplete === true;
     if (next === null) break;
   }
-  return { items, next };
+  return { items, next, incomplete };
 }
 
 /** Calls when a stream is open again after it was not: what happened in between has to be asked for. */

@@ -21,6 +21,8 @@ interface ConnectionListProps<Entry> {
   /** Where the list stands in the configuration. */
   path: readonly string[];
   change: ReturnType<typeof useConfig>['change'];
+  /** In place of adding it to the list alone; resolves to whether it was accepted. */
+  onAdd?: (entry: object) => Promise<boolean>;
   schema: JsonSchema;
   /** The values of the form as the configuration has them. */
   toEntry(values: Values): object;
@@ -104,6 +106,7 @@ export function ConnectionList<Entry extends { name: string; enabled: boolean }>
           onClose={() => setAdding(false)}
           onTest={props.onTestNew}
           onSave={(values) =>
+            props.onAdd?.(toEntry(values)) ??
             change(`${noun} added.`, { op: 'add', path: [...path], value: toEntry(values) })
           }
         />

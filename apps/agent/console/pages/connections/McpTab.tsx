@@ -1,11 +1,14 @@
+import type { DescriptionView, PolicyView } from '@trunkline/std';
 import {
   Button,
+  Dialog,
   type JsonSchema,
   Lamp,
   stateLamp,
   useApi,
   useAttempt,
   useResource,
+  useSend,
   useToast,
 } from '@trunkline/ui';
 import { ClipboardPaste, LogIn, Plug } from 'lucide-react';
@@ -40,11 +43,25 @@ export function McpTab() {
   const { config, change, reload } = useConfig();
   const states = useResource<{ servers: McpServerState[] }>('/api/mcp/servers');
   const tryOut = useTryMcp();
+  const policy = useResource<PolicyView>('/operator/policy');
   const [importing, setImporting] = useState(false);
+  /** Servers whose descriptions are to be read: those just added, or one that was chosen. */
+  const [reviewed, setReviewed] = useState<readonly string[]>([]);
+  const unaccepted = (policy.body?.descriptions ?? []).filter(({ state }) => state !== 'accepted');
+  const shown = unaccepted.find(({ source }) => reviewed.includes(source));
   useLive(['config'], () => {
     reload();
     states.reload();
+    policy.reload();
   });
+  const add = async (title: string, ...servers: readonly object[]) => {
+    const added = await change(
+      title,
+      ...servers.map((value) => ({ op: 'add' as const, path: ['mcp', 'servers'], value })),
+    );
+    if (added) setReviewed(servers.map((server) => String((server as { name?: unknown }).name)));
+    return added;
+  };
   const list = (
     <ConnectionList
       title="MCP servers"
@@ -64,6 +81,7 @@ export function McpTab() {
       entries={config?.mcp.servers}
       path={['mcp', 'servers']}
       change={change}
+      onAdd={(server) => add('Server added.', server)}
       schema={FORM}
       toEntry={toServer}
       onTest={tryOut}
@@ -73,7 +91,17 @@ export function McpTab() {
         return {
           lead: <State enabled={server.enabled} state={state} />,
           tools: state && shortened(state.tools),
-          body: <Facts server={server} state={state} />,
+          body: (
+            <Facts
+              server={server}
+              state={state}
+              onReview={
+                unaccepted.some(({ source }) => source === server.name)
+                  ? () => setReviewed([server.name])
+                  : undefined
+              }
+            />
+          ),
         };
       }}
     />
@@ -84,12 +112,17 @@ export function McpTab() {
       {importing && (
         <ImportServers
           onClose={() => setImporting(false)}
-          onAdd={(servers) =>
-            change(
-              servers.length === 1 ? 'Server added.' : 'Servers added.',
-              ...servers.map((value) => ({ op: 'add' as const, path: ['mcp', 'servers'], value })),
-            )
-          }
+          onAdd={(servers) => add(servers.length === 1 ? 'Server added.' : 'Servers added.', ...servers)}
+        />
+      )}
+      {shown && (
+        <ReviewDescription
+          key={shown.sha256}
+          description={shown}
+          onDone={() => {
+            setReviewed(reviewed.filter((name) => name !== shown.source));
+            policy.reload();
+          }}
         />
       )}
     </>
@@ -128,14 +161,62 @@ function shortened(tools: readonly string[]): string[] {
   return [...tools.slice(0, SHOWN_TOOLS), ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
+const TEXT = 'max-h-80 overflow-y-auto whitespace-pre-wrap break-words font-mono text-12';
+
+interface ReviewProps {
+  description: DescriptionView;
+  onDone(): void;
+}
+
+/** Shows what a server says about its tools, which the model reads too, before it counts as the operator's own text. */
+function ReviewDescription({ description: { kind, source, sha256, text, state }, onDone }: ReviewProps) {
+  const send = useSend();
+  const accept = async () => {
+    const title = `What ${source} says is accepted.`;
+    if (await send('/operator/policy/descriptions', { body: { kind, source, sha256 } }, { title })) onDone();
+  };
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onDone}
+      title={`What ${source} says about its tools`}
+      detail={`The model reads this in every turn.${state === 'changed' ? ' It has changed since you accepted it.' : ''} Accept it if it only explains the tools. Until then it counts as text from outside: whatever has effects asks first.`}
+      actions={
+        <>
+          <Button onClick={onDone}>Not now</Button>
+          <Button variant="primary" onClick={() => void accept()}>
+            Accept
+          </Button>
+        </>
+      }
+    >
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keyboard */}
+      <pre tabIndex={0} className={TEXT}>
+        {text}
+      </pre>
+    </Dialog>
+  );
+}
+
 interface ServerProps {
   server: McpServer;
   state: McpServerState | undefined;
+  /** Missing where all that it says is accepted. */
+  onReview: (() => void) | undefined;
 }
 
-function Facts({ server, state }: ServerProps) {
+function Facts({ server, state, onReview }: ServerProps) {
   return (
     <>
+      {onReview && (
+        <p className="flex flex-wrap items-center gap-2 py-1 text-12 text-waiting-text">
+          Nobody has accepted what it says about its tools: whatever has effects asks first.
+          <Button size="small" onClick={onReview}>
+            Review
+          </Button>
+        </p>
+      )}
       <p className="truncate font-mono text-12 text-muted">
         {server.url ?? [server.command, ...server.args].join(' ')}
       </p>

@@ -6,13 +6,13 @@ import type { GatewayTest, ModelView, ProfileChange } from '../../../routes/cons
 const PROBE_MS = 130_000;
 
 interface ModelProfileProps {
-  settings: ModelView & { profile: NonNullable<ModelView['profile']> };
+  model: string;
+  profile: NonNullable<ModelView['profile']>;
   onSaved(): void;
 }
 
 /** How the model in use behaves: known, tried or set by hand; kept for all services. */
-export function ModelProfile({ settings, onSaved }: ModelProfileProps) {
-  const { model, profile } = settings;
+export function ModelProfile({ model, profile, onSaved }: ModelProfileProps) {
   const api = useApi();
   const attempt = useAttempt();
   const send = useSend();

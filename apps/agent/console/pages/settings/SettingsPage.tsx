@@ -99,8 +99,13 @@ function ModelSetup() {
               onSaved={resource.reload}
             />
           </OwnModel>
-          {settings.profile && settings.api_base !== '' && (
-            <ModelProfile settings={{ ...settings, profile: settings.profile }} onSaved={resource.reload} />
+          {settings.profile && settings.model_in_use && (
+            <ModelProfile
+              key={settings.model_in_use}
+              model={settings.model_in_use}
+              profile={settings.profile}
+              onSaved={resource.reload}
+            />
           )}
         </div>
       )}

@@ -77,6 +77,8 @@ export default function TelemetryPage() {
 
 interface PlotSpec {
   title: string;
+  /** Whether it counts tokens, which some endpoints do not tell. */
+  isEstimated?: true;
   format(value: number): string;
   lines: { name: string; tone: 'accent' | 'live' | 'failed'; read(point: Point): number | null }[];
 }
@@ -84,11 +86,13 @@ interface PlotSpec {
 const PLOTS: readonly PlotSpec[] = [
   {
     title: 'Cost',
+    isEstimated: true,
     format: dollars,
     lines: [{ name: 'Cost', tone: 'accent', read: ({ cost_usd }) => cost_usd }],
   },
   {
     title: 'Tokens',
+    isEstimated: true,
     format: countOf,
     lines: [
       { name: 'In', tone: 'accent', read: ({ input_tokens }) => input_tokens },
@@ -117,12 +121,13 @@ function Plots({ points }: { points: readonly Point[] }) {
   const times = points.map(({ at }) => Date.parse(at));
   return (
     <div className="grid gap-4 lg:grid-cols-2">
-      {PLOTS.map(({ title, format, lines }) => (
+      {PLOTS.map(({ title, format, lines, isEstimated }) => (
         <div key={title} className="min-w-0 rounded-corner border border-line bg-raised p-4">
           <Plot
             title={title}
             times={times}
             format={format}
+            estimated={isEstimated && points.map(({ calls_estimated }) => calls_estimated > 0)}
             lines={lines.map(({ read, ...line }) => ({ ...line, values: points.map(read) }))}
           />
         </div>
@@ -132,11 +137,13 @@ function Plots({ points }: { points: readonly Point[] }) {
 }
 
 /** Endpoints that count no tokens are estimated. */
-function about({ calls_estimated }: ModelFigures): string {
+function about({ calls_estimated }: Pick<ModelFigures, 'calls_estimated'>): string {
   return calls_estimated > 0 ? '≈ ' : '';
 }
 
-function costWords(figures: ModelFigures): string {
+type Spent = Pick<ModelFigures, 'cost_usd' | 'calls_estimated' | 'calls_without_price'>;
+
+function costWords(figures: Spent): string {
   const { cost_usd, calls_without_price } = figures;
   const estimate = cost_usd > 0 ? about(figures) : '';
   return `${estimate}${dollars(cost_usd)}${calls_without_price > 0 ? ' or more' : ''}`;
@@ -163,8 +170,15 @@ const COLUMNS: readonly Column<ModelFigures>[] = [
 ];
 
 function Models({ report }: { report: Report }) {
+  const total = (read: (figures: ModelFigures) => number) =>
+    report.models.reduce((sum, figures) => sum + read(figures), 0);
+  const inAll = costWords({
+    cost_usd: report.cost_usd,
+    calls_estimated: total(({ cost_usd, calls_estimated }) => (cost_usd > 0 ? calls_estimated : 0)),
+    calls_without_price: total(({ calls_without_price }) => calls_without_price),
+  });
   return (
-    <Panel title="By model" detail={`${dollars(report.cost_usd)} in all`} flush>
+    <Panel title="By model" detail={`${inAll} in all`} flush>
       <Table caption="Figures by model" columns={COLUMNS} rows={report.models} rowId={({ model }) => model} />
     </Panel>
   );

@@ -92,10 +92,10 @@ function Outside() {
                 <RelativeTime at={delivery.updatedAt} />
               </p>
               <a
-                className="block truncate font-mono text-12 text-accent-text underline underline-offset-2"
+                className="text-12 text-accent-text underline underline-offset-2"
                 href={hashRoute('feed', delivery.topic, delivery.correlationId)}
               >
-                {delivery.topic}
+                Its messages
               </a>
               {delivery.error && <p className="break-words text-failed-text">{delivery.error}</p>}
             </div>

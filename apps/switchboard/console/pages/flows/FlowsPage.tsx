@@ -32,10 +32,10 @@ export default function FlowsPage() {
 function FlowList() {
   const [status, setStatus] = useState('');
   const query = `limit=${AT_ONCE}${status === '' ? '' : `&status=${status}`}`;
-  const list = usePages<Flow, { flows: Flow[]; next: number | null }>({
+  const list = usePages<Flow, { flows: Flow[]; next: number | null; incomplete?: boolean }>({
     key: query,
     path: (cursor) => `/api/flows?${query}&offset=${cursor ?? 0}`,
-    read: ({ flows, next }) => ({ items: flows, next }),
+    read: ({ flows, next, incomplete }) => ({ items: flows, next, incomplete }),
   });
   useReloadOn(['flow.item.#'], list.reload);
   return (
@@ -70,13 +70,14 @@ function FlowList() {
 
 function FlowLine({ flow }: { flow: Flow }) {
   const lamp = lampOf(flow);
+  const detail = detailOf(flow);
   return (
     <Line
       title={titleOf(flow)}
       href={hashRoute('flows', flow.id)}
       lit={flow.stage === 'running' && flow.status === 'active'}
       lead={<Lamp {...lamp} className="w-16" />}
-      detail={<span className="block truncate">{detailOf(flow)}</span>}
+      detail={detail !== '' && <span className="block truncate">{detail}</span>}
       trail={
         <>
           {flow.durationMs !== null && (
@@ -91,5 +92,5 @@ function FlowLine({ flow }: { flow: Flow }) {
 
 function detailOf(flow: Flow): string {
   const about = flow.requestPreview === null ? [] : [workOf(flow)];
-  return [...about, ...(flow.errorPreview === null ? [] : [flow.errorPreview])].join(' · ') || flow.id;
+  return [...about, ...(flow.errorPreview === null ? [] : [flow.errorPreview])].join(' · ');
 }

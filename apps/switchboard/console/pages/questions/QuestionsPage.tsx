@@ -45,10 +45,10 @@ function QuestionRow({ question, onAnswered }: { question: Question; onAnswered(
         <p className="flex flex-wrap items-center gap-x-3 text-12 text-muted">
           <RelativeTime at={question.askedAt} />
           <a
-            className="max-w-full truncate font-mono text-accent-text underline underline-offset-2"
+            className="text-accent-text underline underline-offset-2"
             href={hashRoute('flows', `skill-${question.correlationId}`)}
           >
-            {question.correlationId}
+            Its flow
           </a>
           <CopyButton value={question.correlationId} label="Copy the correlation id" />
           {question.question.includes('Decided by ') && (

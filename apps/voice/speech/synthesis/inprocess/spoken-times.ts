@@ -1,3 +1,4 @@
+import { lazy } from '@trunkline/std';
 import type { Language } from '../../../languages/languages.ts';
 import { type Rule, sayUnit } from './spoken-numbers.ts';
 
@@ -24,7 +25,7 @@ export function dates(language: Language, isDayFirst: boolean): Rule[] {
         return (isDayFirst || mark === '.' ? (dayFirst ?? monthFirst) : (monthFirst ?? dayFirst)) ?? whole;
       },
     ],
-    ...(isEnglish ? englishDays : firstDays(language)),
+    ...(isEnglish ? englishDays() : firstDays(language)),
     ...times(language),
   ];
 }
@@ -33,7 +34,8 @@ function sayDate(language: Language, year: string, month: string, day: string): 
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
   const { locale, spoken } = language;
-  if (locale.startsWith('en')) return `${englishMonths[Number(month) - 1]} ${ordinal(Number(day))}, ${year}`;
+  if (locale.startsWith('en'))
+    return `${englishMonths()[Number(month) - 1]} ${ordinal(Number(day))}, ${year}`;
   const text = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(date);
   return spoken.firstOfMonth === '' ? text : text.replace(/^1(?:º|er)?(?= )/, spoken.firstOfMonth);
 }
@@ -55,27 +57,29 @@ function monthsOf(locale: string): string[] {
   return Array.from({ length: 12 }, (_, month) => format.format(new Date(Date.UTC(2024, month, 1))));
 }
 
-const englishMonths = monthsOf('en-GB');
-const monthPattern = englishMonths
-  .map((month) => `${month.slice(0, 3)}(?:${month.slice(3).replace('tember', 't(?:ember)?')})?`)
-  .join('|');
+const englishMonths = lazy(() => monthsOf('en-GB'));
 
-const englishDays: readonly Rule[] = [
-  [
-    new RegExp(String.raw`\b(${monthPattern})\.? (\d{1,2})(?:st|nd|rd|th)?\b(?!:)`, 'g'),
-    (_whole, month = '', day = '') => `${fullMonth(month)} ${ordinal(Number(day))}`,
-  ],
-  [
-    new RegExp(
-      String.raw`(\bthe )?(?<![\d:.,])\b(\d{1,2})(?:st|nd|rd|th)? (?:of )?(${monthPattern})\b\.?`,
-      'g',
-    ),
-    (_whole, _the = '', day = '', month = '') => `the ${ordinal(Number(day))} of ${fullMonth(month)}`,
-  ],
-];
+const englishDays = lazy((): Rule[] => {
+  const monthPattern = englishMonths()
+    .map((month) => `${month.slice(0, 3)}(?:${month.slice(3).replace('tember', 't(?:ember)?')})?`)
+    .join('|');
+  return [
+    [
+      new RegExp(String.raw`\b(${monthPattern})\.? (\d{1,2})(?:st|nd|rd|th)?\b(?!:)`, 'g'),
+      (_whole, month = '', day = '') => `${fullMonth(month)} ${ordinal(Number(day))}`,
+    ],
+    [
+      new RegExp(
+        String.raw`(\bthe )?(?<![\d:.,])\b(\d{1,2})(?:st|nd|rd|th)? (?:of )?(${monthPattern})\b\.?`,
+        'g',
+      ),
+      (_whole, _the = '', day = '', month = '') => `the ${ordinal(Number(day))} of ${fullMonth(month)}`,
+    ],
+  ];
+});
 
 function fullMonth(text: string): string {
-  return englishMonths.find((month) => month.startsWith(text.slice(0, 3))) ?? text;
+  return englishMonths().find((month) => month.startsWith(text.slice(0, 3))) ?? text;
 }
 
 function ordinal(value: number): string {

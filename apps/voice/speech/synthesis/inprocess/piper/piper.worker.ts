@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { workerData } from 'node:worker_threads';
@@ -69,7 +70,9 @@ async function unpackPiper(directory: string): Promise<string> {
       const path = join(directory, name);
       if ((await sizeOf(path)) === to - from) continue;
       const bytes = Buffer.alloc(to - from);
-      await source.read(bytes, 0, bytes.length, from);
+      const { bytesRead } = await source.read(bytes, 0, bytes.length, from);
+      if (bytesRead < bytes.length)
+        throw new SpeechError('missing', `${data} is cut off: run "npm ci" again`);
       await writeWhole(path, bytes);
     }
   } finally {
@@ -87,9 +90,9 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Atomic: another process never sees half a file. */
+/** Atomic: no other process, and no other thread of this one, sees half a file or writes into the same draft. */
 async function writeWhole(path: string, bytes: Buffer): Promise<void> {
-  const draft = `${path}.${process.pid}`;
+  const draft = `${path}.${randomUUID()}`;
   await mkdir(dirname(path), { recursive: true });
   await writeFile(draft, bytes);
   await rename(draft, path);

@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
-import type { PageParsers, PageTask } from './page-worker.ts';
 import { OUT_OF_MEMORY, type ParserReply } from './parser-thread.ts';
 
 export interface ParserPoolOptions {
@@ -285,17 +284,4 @@ function succeed(job: Job, result: unknown): void {
 function fail(job: Job, error: unknown): void {
   job.signal?.removeEventListener('abort', job.onAbort);
   job.reject(error);
-}
-
-/** Shared by all services of the process, so that no number of hostile pages takes more than its threads. */
-const pool = new ParserPool<PageTask, unknown>({ script: new URL('./page-worker.ts', import.meta.url) });
-
-/** Parses a fetched page outside the service's own thread; rejects with a ParserError where that fails. */
-export async function parsePage<Kind extends keyof PageParsers>(
-  kind: Kind,
-  input: Parameters<PageParsers[Kind]>[0],
-  signal?: AbortSignal,
-): Promise<Awaited<ReturnType<PageParsers[Kind]>>> {
-  const result = await pool.run({ kind, input } as PageTask, signal);
-  return result as Awaited<ReturnType<PageParsers[Kind]>>;
 }

@@ -1,0 +1,53 @@
+const YES =
+  /^(?:y|yes|yep|yeah|ja|jawohl|oui|si|sí|sì|sim|claro|vale|adelante|daccord|vas-y|va bene|haan|हाँ|gerne|mach das|ok|okay|sure|certainly|of course|absolutely|approve|approved|approved it|i approve|allow|allowed|granted|confirmed|please do|do it|do that|do so|run it|go|go ahead|go on|go for it|fine|alright|all right|you may|please)$/;
+
+const NO =
+  /^(?:n|no|nope|nah|nein|non|never|deny|denied|refuse|refused|reject|rejected|stop|cancel|abort|forbid|forbidden|do not|dont|do not do it|dont do it|please dont|please do not|no way|rather not|id rather not|better not|not now|not yet|no thanks|no thank you)$/;
+
+/** Says how, not whether. */
+const COURTESY = /^(?:please|thanks|thank you|danke|bitte|then|now)$/;
+
+export type Verdict = 'yes' | 'no' | 'unclear';
+
+/**
+ * What somebody answered to a request for approval. Each phrase of it must say the same; a condition, a question or
+ * anything else is unclear and has to be asked again. A no that gives a reason is a no.
+ */
+export function readVerdict(answer: string): Verdict {
+  const text = answer.toLowerCase().replace(/[’']/g, '').replace(/\s+/g, ' ').trim();
+  if (/^(?:no|nope|nein|deny|denied|refuse|reject|do not|dont|stop|cancel)\b/.test(text)) return 'no';
+  if (NO.test(text.replace(/[.!,]+$/, ''))) return 'no';
+  if (text.includes('?')) return 'unclear';
+  return phrasesOf(text).some(isAllYes) ? 'yes' : 'unclear';
+}
+
+/** The text cut into phrases at its signs, and at every space where it is a chain such as "ok do it" or "yes please". */
+function phrasesOf(text: string): string[][] {
+  const signs = text
+    .split(/[.!,;]+/)
+    .map((phrase) => phrase.trim())
+    .filter((phrase) => phrase !== '');
+  return [signs, signs.flatMap(chainOf)];
+}
+
+/** Splits a phrase into the longest known ones, from the left. */
+function chainOf(phrase: string): string[] {
+  const words = phrase.split(' ');
+  const chain: string[] = [];
+  while (words.length > 0) {
+    const size = words.findLastIndex((_, end) => isKnown(words.slice(0, end + 1).join(' '))) + 1;
+    chain.push(words.splice(0, Math.max(size, 1)).join(' '));
+  }
+  return chain;
+}
+
+function isKnown(phrase: string): boolean {
+  return YES.test(phrase) || NO.test(phrase) || COURTESY.test(phrase);
+}
+
+function isAllYes(phrases: readonly string[]): boolean {
+  return (
+    phrases.some((phrase) => YES.test(phrase) && phrase !== 'please') &&
+    phrases.every((phrase) => YES.test(phrase) || COURTESY.test(phrase))
+  );
+}
