@@ -43,5 +43,11 @@ export interface VoiceReferences {
 
 /** What the page reads of `GET /healthz`. */
 export interface SpeechHealth {
-  speech: { voice?: { voice: string; chosen_by: 'setting' | 'machine'; reason: string } };
+  speech: {
+    voice?: { voice: string; chosen_by: 'setting' | 'machine'; reason: string };
+    /** The only language that is understood when it is spoken; left out where callers may speak any. */
+    stt_language?: string;
+    /** Codes of languages that a call has its own phrases in. */
+    languages: readonly string[];
+  };
 }

@@ -43,8 +43,9 @@ export function createConversations(given: ConversationDeps): Conversations {
       await deps.recorder?.settle();
     },
     begin(line, user, principal = anonymous) {
+      const { timezone, language } = fieldsOf(line.requestData);
       const answering = personaOf(
-        () => persona(user, principal, { timezone: fieldsOf(line.requestData).timezone }),
+        () => persona(user, principal, { timezone, language }),
         user,
         line,
         deps.logger,

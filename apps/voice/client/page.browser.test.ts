@@ -53,6 +53,36 @@ describeWithBrowser('the voice page', () => {
     await page.getByText(/Time in Tokyo/).waitFor();
   });
 
+  it('speaks the language that the caller chooses, also the next time', async () => {
+    const voice = await startVoice();
+    const { page } = await open(voice.url, DESKTOP);
+    // Candidates are sent to the same path.
+    const nextOffer = async () => {
+      const isOffer = (url: string, method: string) => method === 'POST' && url.endsWith('/api/offer');
+      const request = await page.waitForRequest((each) => isOffer(each.url(), each.method()));
+      return request.postDataJSON().request_data.language as unknown;
+    };
+    const send = async () => {
+      const language = nextOffer();
+      await page.getByRole('textbox', { name: 'Message' }).fill('Hola');
+      await page.keyboard.press('Enter');
+      return language;
+    };
+    const language = (await openDrawer(page)).getByLabel('Language');
+    await page.getByText('Only spoken English is understood here.').waitFor();
+    await language.selectOption('Spanish (español)');
+    await page.getByText(/Answers come in this language/).waitFor();
+    expect(await send()).toBe('es');
+    await page.reload();
+    await orb(page).waitFor();
+    expect(await send()).toBe('es');
+    const drawer = await openDrawer(page);
+    await drawer.getByLabel('Language').selectOption('Automatic');
+    const again = nextOffer();
+    await drawer.getByRole('button', { name: 'Start again now' }).click();
+    expect(await again).toBeUndefined();
+  });
+
   it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {
     const folder = join(import.meta.dirname, '../dist/static');
     const scripts = readdirSync(folder).filter((file) => file.endsWith('.js'));

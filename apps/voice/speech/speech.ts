@@ -1,5 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
+import { languages } from '../languages/languages.ts';
 import type { VoiceOptions } from '../options.ts';
 import type { BackendContext, BackendVoices, SpeechBackend, SpeechFile } from './backends/definition.ts';
 import { allBackends, findBackend } from './backends/registry.ts';
@@ -82,6 +83,10 @@ interface SpeechDescription {
   /** The voice of this machine that speaks where a skill names none; only with TTS_BACKEND=inprocess. */
   voice?: VoiceDescription;
   stt: string;
+  /** The only language that is understood when it is spoken; left out where callers may speak any. */
+  stt_language?: string;
+  /** Languages that a call has its own phrases in. */
+  languages: readonly string[];
   noise_filter: string;
   smart_turn: 'off' | 'local';
   /** Backends that fail, voices that are missing. */
@@ -129,6 +134,8 @@ export function createSpeechParts(
       tts: options.ttsBackend,
       ...speaking.describe(),
       stt: options.sttBackend,
+      ...listening.describe(),
+      languages: Object.keys(languages),
       noise_filter: options.noiseFilter,
       smart_turn: options.smartTurn,
       warnings: warnings.texts,
@@ -163,7 +170,9 @@ function createListening(options: VoiceOptions, context: BackendContext) {
     await scan(silence, { final: false });
     await recognition.warm?.();
   };
-  return { recognizer, transcriber, detectLanguage: words?.detect, warm };
+  const { onlyLanguage } = recognition;
+  const describe = () => (onlyLanguage === undefined ? {} : { stt_language: onlyLanguage });
+  return { recognizer, transcriber, detectLanguage: words?.detect, warm, describe };
 }
 
 interface SpeakingBackend extends BackendVoices {

@@ -32,7 +32,11 @@ it.each([
   // A skill with a language speaks its own.
   ['es', 'fr', /^((?!The person speaks).)*$/s],
   [undefined, undefined, /^((?!The person speaks).)*$/s],
-])('tells the model what a user speaks: %s, skill %s', (language, lang, expected) => {
+  // The caller's choice for this call comes before what is known of the user.
+  ['es', undefined, /The person speaks Italian/, 'it'],
+  ['es', 'fr', /^((?!The person speaks).)*$/s, 'it'],
+  ['es', undefined, /The person speaks Spanish/, 'no code'],
+])('tells the model what a user speaks: %s, skill %s', (language, lang, expected, chosen?: string) => {
   const skill = { slug: 'default', systemPrompt: 'You are a test.', behavior: {}, lang };
   const deps = {
     selection: { snapshot: () => skill },
@@ -45,6 +49,7 @@ it.each([
     { ...defaultUser, language },
     { kind: 'person', id: 'a', via: [] },
     deps,
+    { language: chosen },
   );
   expect(instructions).toMatch(expected);
 });

@@ -5,7 +5,7 @@ import { type RunTurnOptions, runTurn, type TurnEvent, type TurnPolicy } from '@
 import { isTimezone } from '@trunkline/schedule';
 import type { SkillSelection } from '../skills/selection.ts';
 import { isVerbosity, type Skill, type Verbosity, verbosityInstructions } from '../skills/skill.ts';
-import type { Preferences, User } from '../users/user.ts';
+import { languagePattern, type Preferences, type User } from '../users/user.ts';
 
 /** For tools without their own limit. */
 export const toolTimeoutMs = 90_000;
@@ -45,16 +45,19 @@ export interface PersonaRequest {
   isWritten?: boolean;
   /** As the caller sent it: used only where it names a zone, as it stands in the instructions of the model. */
   timezone?: unknown;
+  /** What the caller chose to speak, as it was sent: used in place of the user's only where it is a code such as `es`. */
+  language?: unknown;
 }
 
 /** Later reloads and choices do not change a persona. */
 export function snapshotPersona(
-  user: User,
+  known: User,
   principal: Principal,
   deps: PersonaDeps,
-  { isWritten = false, timezone: given }: PersonaRequest = {},
+  { isWritten = false, timezone: given, language }: PersonaRequest = {},
 ): Persona {
   const timezone = typeof given === 'string' && isTimezone(given) ? given : undefined;
+  const user = typeof language === 'string' && languagePattern.test(language) ? { ...known, language } : known;
   const skill = deps.selection.snapshot(user);
   const chosen = deps.preferences.verbosityOf(user.id);
   const verbosity = isVerbosity(chosen) ? chosen : (skill.filler_verbosity ?? deps.verbosity);

@@ -1,7 +1,7 @@
 import { ConfigError, type Environment, parseYaml } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
 import { z } from 'zod';
-import type { User } from './user.ts';
+import { languagePattern, type User } from './user.ts';
 
 /** The people who may call. Only hashes of their keys are kept. */
 export interface Roster {
@@ -31,8 +31,6 @@ const rosterSchema = z.object({ users: z.array(z.unknown()) }).superRefine(({ us
   checkUnique(users, complain);
 });
 
-/** `es`, `pt-BR`, `zh-Hant-TW`. */
-const languagePattern = /^[a-z]{2,3}(-[a-z]{4})?(-[a-z]{2}|-\d{3})?$/i;
 const displayName = z.preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string());
 const optionalsSchema = z.looseObject({
   display_name: displayName.optional().catch(undefined),

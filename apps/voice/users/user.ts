@@ -32,6 +32,9 @@ export function listedUser({ id, displayName, role }: User): Omit<ListedPerson, 
   return { identity: `voice:${id}`, name: displayName, role: role === 'admin' ? 'operator' : 'member' };
 }
 
+/** `es`, `pt-BR`, `zh-Hant-TW`. */
+export const languagePattern = /^[a-z]{2,3}(-[a-z]{4})?(-[a-z]{2}|-\d{3})?$/i;
+
 interface SkillChoice {
   slug: string;
   byAdmin: boolean;

@@ -118,9 +118,9 @@ export class Call {
   }
 
   /** The line stays this caller's: it does not hang up. */
-  async restart(): Promise<void> {
+  async restart({ microphone = this.#state.hasMicrophone } = {}): Promise<void> {
     this.#leave((link) => link?.close());
-    await this.start();
+    await this.start({ microphone });
   }
 
   #leave(end: (link: Link | undefined) => void): void {
@@ -226,7 +226,8 @@ export class Call {
     const reconnected = this.#state.phase === 'reconnecting';
     const about = { library: 'trunkline', ...(reconnected && { reconnected }) };
     const greeting = sealMessage('client-ready', { version: '1.0.0', about });
-    await link.open(this.#sound?.track(this.#state.pushToTalk), greeting, this.#ticket);
+    const track = this.#sound?.track(this.#state.pushToTalk);
+    await link.open({ track, greeting, ticket: this.#ticket, language: this.#settings.language });
     if (round === this.#round) this.#live();
   }
 

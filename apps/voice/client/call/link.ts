@@ -20,6 +20,17 @@ export interface LinkEvents {
   onLost(): void;
 }
 
+interface LinkRequest {
+  /** Without one the caller can only write. */
+  track: MediaStreamTrack | undefined;
+  /** The first message. */
+  greeting: string;
+  /** Names the page. */
+  ticket: string;
+  /** What the caller chose to speak. */
+  language: string | undefined;
+}
+
 interface OfferAnswer {
   sdp: string;
   type: 'answer';
@@ -58,8 +69,8 @@ export class Link {
     this.#listen();
   }
 
-  /** Connects and sends the greeting first. Without a track the caller can only write. `ticket`: names the page. */
-  async open(track: MediaStreamTrack | undefined, greeting: string, ticket: string): Promise<void> {
+  /** Connects and sends the greeting first. */
+  async open({ track, greeting, ticket, language }: LinkRequest): Promise<void> {
     this.#greeting = greeting;
     const connection = this.#connection;
     this.#sender = connection.addTransceiver(track ?? 'audio', { direction: 'sendrecv' }).sender;
@@ -67,7 +78,7 @@ export class Link {
     await connection.setLocalDescription();
     const { sdp, type } = connection.localDescription ?? {};
     const { pc_id: id, ...answer } = await this.#api.request<OfferAnswer>('/api/offer', {
-      body: { sdp, type, ticket, request_data: { timezone: browserTimezone() } },
+      body: { sdp, type, ticket, request_data: { timezone: browserTimezone(), language } },
     });
     // The caller hung up meanwhile: free the line.
     if (this.#closed) return this.#leave(id);

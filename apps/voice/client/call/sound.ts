@@ -9,6 +9,7 @@ const NAMES = {
   pushToTalk: 'trunkline.voice.push-to-talk',
   microphoneId: 'trunkline.voice.microphone',
   loudspeakerId: 'trunkline.voice.loudspeaker',
+  language: 'trunkline.voice.language',
 } as const;
 
 const NONE: Devices = { microphones: [], loudspeakers: [] };
@@ -204,6 +205,8 @@ export interface CallSettings {
   pushToTalk: boolean;
   microphoneId: string | undefined;
   loudspeakerId: string | undefined;
+  /** A code such as `es`; undefined: the skill's or the account's, or as it is heard. */
+  language: string | undefined;
 }
 
 export function useCallSettings(): [CallSettings, (change: Partial<CallSettings>) => void] {
@@ -213,6 +216,7 @@ export function useCallSettings(): [CallSettings, (change: Partial<CallSettings>
     writeStored(NAMES.pushToTalk, next.pushToTalk ? 'on' : null);
     writeStored(NAMES.microphoneId, next.microphoneId ?? null);
     writeStored(NAMES.loudspeakerId, next.loudspeakerId ?? null);
+    writeStored(NAMES.language, next.language ?? null);
     setSettings(next);
   };
   return [settings, change];
@@ -223,5 +227,6 @@ function storedSettings(): CallSettings {
     pushToTalk: readStored(NAMES.pushToTalk) === 'on',
     microphoneId: readStored(NAMES.microphoneId) ?? undefined,
     loudspeakerId: readStored(NAMES.loudspeakerId) ?? undefined,
+    language: readStored(NAMES.language) ?? undefined,
   };
 }

@@ -83,6 +83,7 @@ function VoiceTab(props: VoiceTabProps) {
     <div className="flex flex-col gap-5">
       <AccountLine account={account} />
       <SkillPicker {...props} />
+      <LanguagePicker {...props} />
       <VerbosityPicker />
       <LocalVoice isAdmin={account?.role === 'admin'} />
       <SwitchField
@@ -150,6 +151,48 @@ function VerbosityPicker() {
       onChange={(event) => void choose(event.target.value)}
     />
   );
+}
+
+function LanguagePicker({ settings, onSettings, isLive, onRestart }: VoiceTabProps) {
+  const { body } = useResource<SpeechHealth>('/healthz');
+  const [changed, setChanged] = useState(false);
+  if (body === undefined) return null;
+  const { languages, stt_language: only } = body.speech;
+  const choose = (language: string) => {
+    setChanged(isLive);
+    onSettings({ language: language || undefined });
+  };
+  return (
+    <div className="flex flex-col gap-2">
+      <SelectField
+        label="Language"
+        value={settings.language ?? ''}
+        options={[
+          { value: '', label: 'Automatic' },
+          ...languages.map((code) => ({ value: code, label: languageName(code) })),
+        ]}
+        hint={languageHint(settings.language, only)}
+        onChange={({ target }) => choose(target.value)}
+      />
+      {changed && isLive && <RestartNote onRestart={onRestart} />}
+    </div>
+  );
+}
+
+/** In English, then in the language itself: "Spanish (español)". */
+function languageName(code: string): string {
+  const nameIn = (locale: string) => new Intl.DisplayNames(locale, { type: 'language' }).of(code) ?? code;
+  const [name, own] = [nameIn('en'), nameIn(code)];
+  return name === own ? name : `${name} (${own})`;
+}
+
+function languageHint(chosen: string | undefined, only: string | undefined): string {
+  if (only !== undefined && chosen !== undefined && chosen !== only)
+    return `Answers come in this language, but only spoken ${languageName(only)} is understood here: write, or ask the operator for another recogniser.`;
+  if (chosen !== undefined) return 'A skill that has a language or a voice of its own keeps it.';
+  return only === undefined
+    ? 'That of the skill or of your account, else the one you speak.'
+    : `That of the skill or of your account. Only spoken ${languageName(only)} is understood here.`;
 }
 
 /** The voice that this machine has chosen for itself, and why. */
@@ -228,14 +271,18 @@ function SkillPicker({ account, skills, isLive, onRestart }: VoiceTabProps) {
         hint={active?.description}
         onChange={(event) => void choose(event.target.value)}
       />
-      {changed && isLive && (
-        <div className="flex flex-wrap items-center gap-2 rounded-corner bg-accent-wash px-3 py-2 text-14">
-          <p className="flex-1">This counts from the next call on.</p>
-          <Button size="small" onClick={onRestart}>
-            Start again now
-          </Button>
-        </div>
-      )}
+      {changed && isLive && <RestartNote onRestart={onRestart} />}
+    </div>
+  );
+}
+
+function RestartNote({ onRestart }: Pick<VoiceTabProps, 'onRestart'>) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 rounded-corner bg-accent-wash px-3 py-2 text-14">
+      <p className="flex-1">This counts from the next call on.</p>
+      <Button size="small" onClick={onRestart}>
+        Start again now
+      </Button>
     </div>
   );
 }

@@ -77,6 +77,8 @@ export interface BackendRecognition {
   isCostly?: boolean;
   /** Writes down whatever language is spoken, as no setting names one. */
   isMultilingual?: boolean;
+  /** The one language that it writes down, whatever it is asked for: a code such as `en`. */
+  onlyLanguage?: string;
   /** Transcribes a piece of speech. It gets no silence, and implausible text is dropped. */
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   /** Transcribes an uploaded file; without this `transcribe` gets its samples. */

@@ -17,6 +17,7 @@ export const local = defineSpeechBackend({
   }),
   recognition: {
     create: (_options, { local: models }) => ({
+      onlyLanguage: 'en',
       transcribe: models.transcribe,
       async warm() {
         for (const final of [false, true]) await models.transcribe(silence, { final });
