@@ -6,6 +6,7 @@ import {
   statSync,
   symlinkSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -83,8 +84,11 @@ describe('writeFileAtomic', () => {
       '.state.json.1-0a1b2c3d.tmp',
       '.other.json.999999999-0a1b2c3d.tmp',
       '.state.json.notes.tmp',
+      // Another thread of this process may be writing it.
+      `.state.json.${process.pid}-4e5f6a7b.tmp`,
     ];
     for (const name of [...litter, ...others]) writeFileSync(join(directory.path, name), 'part');
+    for (const name of litter) utimesSync(join(directory.path, name), 0, 0);
     await writeFileAtomic(path, 'whole');
     expect(readdirSync(directory.path).sort()).toEqual([...others, 'state.json'].sort());
   });

@@ -258,7 +258,7 @@ async function listingOf(directory: string): Promise<Listing> {
   if (known !== undefined && performance.now() - known.at < listEveryMs) return known;
   const at = performance.now();
   await mkdir(directory, { recursive: true });
-  const found = (await readdir(directory)).flatMap((name) => leftoverIn(name) ?? []);
+  const found = (await readdir(directory)).flatMap((name) => leftoverIn(directory, name) ?? []);
   const byFile = Map.groupBy(found, ({ file }) => file);
   const leftovers = new Map([...byFile].map(([file, all]) => [file, all.map(({ name }) => name)]));
   if (listings.size >= keptListings) listings.clear();
@@ -266,11 +266,17 @@ async function listingOf(directory: string): Promise<Listing> {
   return { at, leftovers };
 }
 
-/** A path has one writer per process, so an own name is of a former process with the same number. */
-function leftoverIn(name: string): { file: string; name: string } | undefined {
+function leftoverIn(directory: string, name: string): { file: string; name: string } | undefined {
   const [, file, writer] = /^\.(.+)\.(\d+)-[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
   if (file === undefined || isOtherLiveProcess(Number(writer))) return undefined;
+  if (Number(writer) === process.pid && isOfThisProcess(join(directory, name))) return undefined;
   return { file, name };
+}
+
+/** Another thread may be writing it; one from before the start is of a former process with the same number. */
+function isOfThisProcess(path: string): boolean {
+  const startedAt = Date.now() - process.uptime() * 1000;
+  return (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= startedAt;
 }
 
 function isOtherLiveProcess(id: number): boolean {

@@ -57,7 +57,8 @@ export function snapshotPersona(
   { isWritten = false, timezone: given, language }: PersonaRequest = {},
 ): Persona {
   const timezone = typeof given === 'string' && isTimezone(given) ? given : undefined;
-  const user = typeof language === 'string' && languagePattern.test(language) ? { ...known, language } : known;
+  const user =
+    typeof language === 'string' && languagePattern.test(language) ? { ...known, language } : known;
   const skill = deps.selection.snapshot(user);
   const chosen = deps.preferences.verbosityOf(user.id);
   const verbosity = isVerbosity(chosen) ? chosen : (skill.filler_verbosity ?? deps.verbosity);

@@ -135,7 +135,8 @@ function Controls({ call, state, onPushToTalk }: ControlsProps) {
 function orbButton(call: Call, { phase, muted, pushToTalk, hasMicrophone }: CallState) {
   if (phase === 'idle') return { 'aria-label': 'Start talking', onClick: () => void call.start() };
   if (phase !== 'live') return { 'aria-label': 'End the call', onClick: () => call.hangUp() };
-  if (!hasMicrophone) return { 'aria-label': 'Use the microphone', onClick: () => void call.restart({ microphone: true }) };
+  if (!hasMicrophone)
+    return { 'aria-label': 'Use the microphone', onClick: () => void call.restart({ microphone: true }) };
   if (pushToTalk) return { 'aria-label': 'Hold to talk', ...holdHandlers((down) => call.talk(down)) };
   return { 'aria-label': muted ? 'Unmute' : 'Mute', onClick: () => call.mute(!muted) };
 }

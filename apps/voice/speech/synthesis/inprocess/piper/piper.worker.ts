@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
+import { writeFileAtomic } from '@trunkline/storage';
 import type { PiperSettings } from '../../../backends/inprocess.ts';
 import { SpeechError } from '../../../speech-error.ts';
 import { provenPaths } from '../../../weights.ts';
@@ -73,7 +73,7 @@ async function unpackPiper(directory: string): Promise<string> {
       const { bytesRead } = await source.read(bytes, 0, bytes.length, from);
       if (bytesRead < bytes.length)
         throw new SpeechError('missing', `${data} is cut off: run "npm ci" again`);
-      await writeWhole(path, bytes);
+      await writeFileAtomic(path, bytes);
     }
   } finally {
     await source.close();
@@ -88,12 +88,4 @@ async function sizeOf(path: string): Promise<number | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** Atomic: no other process, and no other thread of this one, sees half a file or writes into the same draft. */
-async function writeWhole(path: string, bytes: Buffer): Promise<void> {
-  const draft = `${path}.${randomUUID()}`;
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(draft, bytes);
-  await rename(draft, path);
 }
