@@ -246,6 +246,33 @@ describe('a turn with a log of its steps', () => {
     },
   );
 
+  it.each<[string, Partial<TurnPolicy>, string[]]>([
+    ['nobody can be asked', {}, ['ask interrupted: nobody could be asked']],
+    ['turns pause', { ask: 'pause' }, ['ask interrupted: waits for a person']],
+    ['policy says so', { ask: 'pause', whenInterrupted: () => 'fail' }, ['deny interrupted: refused']],
+    [
+      'a person says no',
+      { ask: async () => ({ refused: 'no.' }) },
+      ['ask interrupted: refused by a person, or not answered in time'],
+    ],
+    ['a person says yes', { ask: async () => 'once' }, ['ask interrupted: done']],
+  ])('writes a line into the audit log where %s', async (_, more, expected) => {
+    const lines: string[] = [];
+    const { start } = createWork({
+      policy: {
+        agent: 'test',
+        decide: () => ({ decision: 'allow', rule: 'r', why: '' }),
+        record: ({ request, decision, rule, result }) => {
+          if (request.tool === 'send') lines.push(`${decision} ${rule}: ${result}`);
+        },
+        ...more,
+      },
+    });
+    await start('send');
+    await start();
+    expect(lines).toEqual(expected);
+  });
+
   it('trusts a key for as long as whoever gets it does', async () => {
     for (const [withinMs, expected] of [
       [60_000, 3],

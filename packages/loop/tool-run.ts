@@ -1,149 +1,21 @@
-import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
-import {
-  type CallSubject,
-  InputRequired,
-  type RunningTool,
-  type Tool,
-  type ToolContext,
-} from '@trunkline/llm';
-import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
+import { joinOrigins, type Origin, withOrigins } from '@trunkline/identity';
+import { type CallSubject, InputRequired, type RunningTool, type ToolContext } from '@trunkline/llm';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
-import { z } from 'zod';
 import type { AskReason, CheckpointCall, ToolQuestion } from './checkpoint.ts';
-import { attachTo, type StoredFile, type TurnFiles } from './content/content.ts';
-import { grantFor, isApproved, isPermitted, quote } from './grants.ts';
+import { attachTo, type StoredFile } from './content/content.ts';
+import { grantFor, isApproved, isPermitted } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
-import type { Approval, ToolEnd, ToolProgress, ToolStart, TurnPolicy } from './options.ts';
-import { isFailure, type RepeatedCalls } from './repeated-calls.ts';
-import { doubtWords, interruptedRule, leavesTurn, type TurnSteps } from './step-log.ts';
-import { nobodyToAsk, originsOfTool } from './taint.ts';
+import type { Approval, ToolEnd, ToolProgress, ToolStart } from './options.ts';
+import { type Prepared, prepareCall, recordCall, type ToolDeps } from './prepare-call.ts';
+import { isFailure } from './repeated-calls.ts';
+import { leavesTurn } from './step-log.ts';
+import { originsOfTool } from './taint.ts';
 import { ToolReports } from './tool-reports.ts';
 
 /** More calls than this in one step are a model gone astray. */
 const mostCalls = 32;
 
-export interface ToolDeps {
-  tools: Map<string, Tool>;
-  toolTimeoutMs: number;
-  sessionId: string;
-  principal?: Principal | undefined;
-  scope?: string | undefined;
-  timezone?: string | undefined;
-  files?: TurnFiles | undefined;
-  signal: AbortSignal;
-  /** Starts the time limit of the turn again. */
-  onActivity?: ToolContext['onActivity'];
-  repeated: RepeatedCalls;
-  policy: TurnPolicy;
-  /** What the turn has read from outside before this step. */
-  origins(): readonly Origin[];
-  isKnownUrl(url: string): boolean;
-  isPersonLast(): boolean;
-  isAskedFor(call: { tool: Tool; recipient: string }): boolean;
-  repeatsPerson(input: unknown): boolean;
-  quotesUrl(url: string): boolean;
-  /** Calls that a person has allowed for the rest of the turn. */
-  grants: Set<string>;
-  steps?: TurnSteps | undefined;
-  /** Names a call within the turn. */
-  placeOf(call: Pick<RequestedCall, 'toolCallId' | 'nth'>): string;
-  reports?: ToolReports;
-  /** For the call that asked a person in an earlier run. */
-  answered?: ToolContext['answered'];
-}
-
 const longestResult = 100_000;
-
-/** A call that can run, that waits for an answer from outside, or whose result is known without running it. */
-type Prepared =
-  | {
-      kind: 'run';
-      tool: RunningTool;
-      input: unknown;
-      request: PolicyRequest;
-      decided: PolicyDecision;
-      ask?: AskReason;
-    }
-  | { kind: 'wait'; ask?: AskReason }
-  | { kind: 'refuse'; result: string; held?: AskReason; isRepeat?: true };
-
-/** Checks a call before it is run; every refusal is a text the model can act on. */
-async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval): Promise<Prepared> {
-  const { tools } = deps;
-  const tool = tools.get(call.name);
-  if (tool === undefined) return refuse(`there is no tool named "${call.name}". ${available(tools)}`);
-  if (call.unreadable)
-    return refuse(`the arguments for ${call.name} are not valid JSON: ${quote(String(call.input))}`);
-  const parsed = await tool.input.safeParseAsync(call.input);
-  if (!parsed.success)
-    return refuse(`the arguments for ${call.name} do not fit: ${z.prettifyError(parsed.error)}`);
-  const again = deps.repeated.refuse(call);
-  if (again !== undefined) return { kind: 'refuse', result: `Error: ${again}`, isRepeat: true };
-  return decide(tool, parsed.data, deps, approved);
-}
-
-/** The one place where policy meets a tool. A tool that asks a person itself is asked about once, in its own words. */
-function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval | undefined): Prepared {
-  const { policy, grants } = deps;
-  const request = requestOf(tool, input, deps);
-  const decided = policy.decide(request);
-  const { decision, rule, why } = decided;
-  const record = (result: string) => recordCall(deps, { request, input, decided }, result);
-  if (decision === 'deny') {
-    record('refused');
-    return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`, { rule, why });
-  }
-  if (tool.pause || tool.pausesFor?.(input)) {
-    record('waits for a person');
-    return { kind: 'wait' };
-  }
-  if (approved === 'task') grants.add(grantFor(request, input).key);
-  if (decision === 'allow' || approved !== undefined) return { kind: 'run', tool, input, request, decided };
-  const { key, covers } = grantFor(request, input);
-  if (grants.has(key)) return { kind: 'run', tool, input, request, decided };
-  const shown = [...deps.tools.values()].flatMap(({ describedIn = [] }) => describedIn);
-  const { words = '', accepts } = policy.always?.(request, decided, shown) ?? {};
-  const ask = { rule, why: `${why}; "for this task" covers ${covers}${words}`, ...(accepts && { accepts }) };
-  if (policy.ask === 'pause') {
-    record('waits for a person');
-    return { kind: 'wait', ask };
-  }
-  if (policy.ask !== undefined) return { kind: 'run', tool, input, request, decided, ask };
-  record('nobody could be asked');
-  return refuse(
-    `${tool.name} was not run: ${why}, so a person has to allow it, and ${nobodyToAsk}. Say what you wanted to do; the operator can allow it in policy.yaml.`,
-    { rule, why },
-  );
-}
-
-function recordCall(
-  { policy, sessionId }: ToolDeps,
-  {
-    request,
-    input,
-    decided: { decision, rule },
-  }: { request: PolicyRequest; input: unknown; decided: PolicyDecision },
-  result: string,
-): void {
-  policy.record?.({ request, input, decision, rule, result, sessionId });
-}
-
-function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
-  const { policy, principal = anonymous, isKnownUrl, isPersonLast } = deps;
-  const { name, effects = [], subject } = tool;
-  return {
-    principal,
-    agent: policy.agent,
-    tool: name,
-    effects,
-    subject: subject?.(input) ?? {},
-    origins: deps.origins(),
-    isKnownUrl,
-    isPersonLast,
-    isAskedFor: (recipient) => deps.isAskedFor({ tool, recipient }),
-    repeatsPerson: () => deps.repeatsPerson(input),
-  };
-}
 
 /** Asks where that is needed, books the call and runs it. */
 async function settle(
@@ -291,16 +163,6 @@ function asText(result: unknown): string {
   return text.length > longestResult ? `${text.slice(0, longestResult)}…[truncated]` : text;
 }
 
-function refuse(reason: string, held?: AskReason): Prepared {
-  return { kind: 'refuse', result: `Error: ${reason}`, ...(held && { held }) };
-}
-
-function available(tools: ReadonlyMap<string, Tool>): string {
-  return tools.size === 0
-    ? 'There are no tools in this conversation.'
-    : `There are: ${[...tools.keys()].join(', ')}.`;
-}
-
 function errorText(error: unknown): string {
   const message = errorMessage(error, 'the tool failed without saying why');
   return isFailure(message) ? message : `Error: ${message}`;
@@ -375,23 +237,11 @@ async function begin(
     deps.repeated.begin(call);
     return async () => ({ ...before, replayed: true });
   }
-  const prepared = inDoubt(call, await prepare(call, deps, approved), deps);
+  const prepared = await prepareCall(call, deps, approved);
   if (prepared.kind === 'refuse') return async () => prepared;
   deps.repeated.begin(call);
   if (prepared.kind === 'wait') return prepared;
   return () => settle(call, prepared, deps);
-}
-
-/** A call that had begun when the process was killed is run again only after a person's yes, whoever allowed it before. */
-function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepared {
-  const { steps, policy } = deps;
-  const doubt = prepared.kind === 'run' ? steps?.doubtOf(deps.placeOf(call), prepared.tool) : undefined;
-  if (prepared.kind !== 'run' || doubt === undefined) return prepared;
-  const { why, refusal } = doubtWords(prepared.tool.name, doubt);
-  const ask = { rule: interruptedRule, why };
-  const fails = doubt === 'unknown' && policy.whenInterrupted?.() === 'fail';
-  if (policy.ask === undefined || fails) return refuse(refusal, ask);
-  return policy.ask === 'pause' ? { kind: 'wait', ask } : { ...prepared, ask };
 }
 
 async function timed(index: number, work: () => Promise<Ran>): Promise<Finished> {

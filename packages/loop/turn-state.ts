@@ -4,8 +4,8 @@ import type { CheckpointCall } from './checkpoint.ts';
 import type { Medium } from './content/content.ts';
 import { type Offered, ToolOffer } from './find-tools.ts';
 import type { FinishReason, TurnOptions, Usage } from './options.ts';
+import type { ToolDeps } from './prepare-call.ts';
 import { createBorder, fenceInstructions, fenceMessages, originsOfTool } from './taint.ts';
-import type { ToolDeps } from './tool-run.ts';
 import { addUsage, noUsage, spentBudget, spentUsd } from './usage.ts';
 
 /** What changes while a turn runs. */

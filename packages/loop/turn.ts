@@ -28,6 +28,7 @@ import type {
   TurnOptions,
   TurnPolicy,
 } from './options.ts';
+import type { ToolDeps } from './prepare-call.ts';
 import { repeatedIn } from './repeated-calls.ts';
 import { numbered, placeOf, StepLogError, TurnSteps } from './step-log.ts';
 import {
@@ -40,7 +41,7 @@ import {
   repeatsPerson,
   withoutFences,
 } from './taint.ts';
-import { runCalls, type ToolDeps } from './tool-run.ts';
+import { runCalls } from './tool-run.ts';
 import {
   answeredCall,
   bookUsage,
