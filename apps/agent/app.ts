@@ -27,6 +27,7 @@ import {
   startComponents,
 } from '@trunkline/service';
 import { type Agent, agentComponents } from './components.ts';
+import { agentExposures } from './exposure.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { uploadPath } from './routes/console/chat-files.ts';
@@ -127,12 +128,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     agents: () => [options.agentName],
     tools: () => agent.active.graph?.tools ?? [],
     home: options.trunklineHome,
-    exposure: {
-      host: options.host,
-      key: agent.context.keys.token,
-      variable: 'A2A_AUTH_TOKEN',
-      otherKeys: { CORE_OPERATOR_TOKEN: options.operatorToken },
-    },
+    exposures: () => agentExposures(options, agent.context.keys),
     sandbox: agent.context.sandbox,
     toolTrust: () => {
       const { mcp, coding_agents: coding, delegates } = agent.context.live.config;

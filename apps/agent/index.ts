@@ -1,4 +1,6 @@
 export { start } from './app.ts';
+export { apiKeyVariable } from './context.ts';
+export { agentExposures } from './exposure.ts';
 export { main } from './main.ts';
 export { type AgentOptions, agentOptions } from './options.ts';
 export { diagnoseSchedules } from './scheduler/diagnose.ts';

@@ -35,6 +35,7 @@ import { TurnCharts } from './chat/charts.ts';
 import { createChatTools, TurnSources } from './chat/tools.ts';
 import { type Research, researchComponents } from './components.ts';
 import { PdfPrinter } from './exports/pdf.ts';
+import { researchExposures } from './exposure.ts';
 import { type ResearchOptions, researchOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { exposureWarning, tokenGuard } from './routes/guards.ts';
@@ -163,7 +164,7 @@ function createResearchApp(
     settings: settingsOf(researchOptions, service),
     policy: research.policyFile,
     home: options.trunklineHome,
-    exposure: { host: options.host, key: options.authToken, variable: 'RESEARCH_AUTH_TOKEN' },
+    exposures: () => researchExposures(options),
     sandbox,
     agents: () => ['research'],
     tools: () =>

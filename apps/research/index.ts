@@ -1,4 +1,5 @@
 export { start } from './app.ts';
+export { researchExposures } from './exposure.ts';
 export { main } from './main.ts';
 export { type ResearchOptions, researchOptions } from './options.ts';
 export { fingerprintOf, isNearDuplicate } from './research/duplicates.ts';

@@ -28,6 +28,7 @@ import {
 } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
 import type { Caller } from './access/caller.ts';
+import { switchboardExposures } from './access/exposure.ts';
 import type { BusMonitor } from './cluster/bus-monitor.ts';
 import { type Switchboard, switchboardComponents } from './components.ts';
 import { type SwitchboardOptions, switchboardOptions } from './options.ts';
@@ -157,7 +158,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     agents: () => workspace.agents().map(({ name }) => name),
     tools: () => switchboard.exchange.agentTools(),
     home: options.trunklineHome,
-    exposure: { host: options.host, key: options.apiKey, variable: 'SWITCHBOARD_API_KEY' },
+    exposures: () => switchboardExposures(options, switchboard.keys.listed()),
     sandbox: context.sandbox,
     toolTrust: () => ({
       configured: workspace

@@ -1,3 +1,5 @@
+export { switchboardExposures } from './access/exposure.ts';
+export { listedKeys } from './access/keys.ts';
 export { start } from './app.ts';
 export { diagnoseBus } from './cluster/diagnose.ts';
 export { main } from './main.ts';

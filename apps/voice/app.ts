@@ -20,6 +20,7 @@ import {
 } from '@trunkline/service';
 import { type Substitutes, type VoiceApp, type VoiceComponents, voiceComponents } from './components.ts';
 import { renderVoiceError } from './errors.ts';
+import { voiceExposures } from './exposure.ts';
 import { type VoiceOptions, voiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/table.ts';
@@ -107,7 +108,20 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     settings: settingsOf(voiceOptions, service),
     policy: voice.context.policy,
     home: options.trunklineHome,
-    exposure: { host: options.host, key: options.a2aAuthToken, variable: 'A2A_AUTH_TOKEN' },
+    exposures: () =>
+      voiceExposures(options, {
+        keys: Object.fromEntries(voice.users.keyring.entries.map(({ caller, facts }) => [caller.id, facts])),
+        isOpen: voice.admission.openCaller() !== undefined,
+        isOperatorOnly: voice.admission.operatorOnlyBecause() !== undefined,
+      }),
+    toolTrust: () => ({
+      configured: voice.mcp.servers.map((server) => ({
+        ...{ kind: 'MCP server', name: server.name, file: 'mcp.yaml of voice' },
+        trusted: server.trusted,
+        sandbox: server.transport === 'stdio' ? server.sandbox : undefined,
+      })),
+      commandHosts: [],
+    }),
     sandbox: voice.sandbox,
     agents: () => ['voice'],
     tools: () => voice.toolsFor({ ...voice.library.base, tools: undefined }, defaultUser),

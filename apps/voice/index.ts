@@ -1,4 +1,5 @@
 export { start } from './app.ts';
+export { voiceExposures } from './exposure.ts';
 export { main } from './main.ts';
 export { diagnoseCalls } from './media/diagnose.ts';
 export { diagnoseIceServers } from './media/ice-servers.ts';

@@ -6,11 +6,11 @@ export {
   ServiceAddress,
   startComponents,
 } from './components.ts';
+export { type Exposure, withGrpcPort } from './exposure.ts';
 export {
   checkAccess,
   checkAuditLog,
   checkPosture,
-  type Exposure,
   type SecurityFinding,
   type UnpairedTrust,
 } from './posture.ts';

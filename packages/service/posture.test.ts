@@ -10,7 +10,7 @@ import { plainSecretsOf } from './trust.ts';
 
 const sandbox = { kind: 'bubblewrap', isolated: true, words: 'bubblewrap' } as const;
 const policy = { rules: [], hosts: [], agents: {}, descriptions: {}, budgets: [] };
-const exposure = { name: 'agent', host: '127.0.0.1', key: undefined, variable: 'A2A_AUTH_TOKEN' };
+const exposure = { name: 'agent', host: '127.0.0.1', isOpen: true, variable: 'A2A_AUTH_TOKEN' };
 
 function start() {
   const home = temporaryDirectory();

@@ -3,11 +3,11 @@ import { lstat, readdir, readFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { nameOnSurface, openAccounts } from '@trunkline/accounts';
 import { AuditLog, auditFile } from '@trunkline/audit';
-import { isLoopbackHost } from '@trunkline/http';
 import { operatorKeyFile } from '@trunkline/identity';
 import type { PolicyConfig } from '@trunkline/policy';
 import type { SandboxStatus } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
+import { checkKeys, checkPorts, type Exposure } from './exposure.ts';
 import { checkPackages } from './packages.ts';
 import { type ToolTrust, toolFindings } from './posture-tools.ts';
 import type { Diagnosis } from './service.ts';
@@ -16,18 +16,6 @@ import type { Diagnosis } from './service.ts';
 export interface SecurityFinding extends Diagnosis {
   /** Mends it, and gives what was done. */
   fix?: () => string | Promise<string>;
-}
-
-/** A port as others reach it: of a service, or one beside it. */
-export interface Exposure {
-  name: string;
-  host: string;
-  /** What callers must show, or sign with; undefined when nothing. */
-  key: string | undefined;
-  /** The variable that sets the key. */
-  variable: string;
-  /** Other keys of our own that people chose, by their variable. */
-  otherKeys?: Record<string, string | undefined>;
 }
 
 export interface PostureInput {
@@ -71,7 +59,7 @@ export async function checkPosture(input: PostureInput): Promise<SecurityFinding
 
 /** Who may configure the services and approve what agents do, and who may come in without a key. */
 export function checkAccess(input: Pick<PostureInput, 'home' | 'isOpen' | 'services'>): SecurityFinding[] {
-  return [checkKey(input), ...openServices(input.services)];
+  return [checkKey(input), ...checkPorts(input.services)];
 }
 
 function checkKey({ home, isOpen }: Pick<PostureInput, 'home' | 'isOpen'>): SecurityFinding {
@@ -88,28 +76,6 @@ function checkKey({ home, isOpen }: Pick<PostureInput, 'home' | 'isOpen'>): Secu
   const words = `other accounts of this machine can read ${path} (mode ${mode.toString(8)}).`;
   const advice = 'Delete it and restart: a new one is created, and every browser signs in again.';
   return { subject, state: 'failed', words, advice };
-}
-
-/** Services without a key, right on a machine of one's own, wrong where others reach it; and what others reach with one. */
-function openServices(services: readonly Exposure[]): SecurityFinding[] {
-  const open = services.filter(({ key }) => key === undefined);
-  const exposed = open.filter(({ host }) => !isLoopbackHost(host));
-  const found: SecurityFinding[] = exposed.map(({ name, host, variable }) => ({
-    subject: `${name} is open`,
-    state: 'warning',
-    words: `it listens on ${host} and takes work from whoever reaches it.`,
-    advice: `Set ${variable}, or let it listen on 127.0.0.1.`,
-  }));
-  const guarded = services.filter(({ key, host }) => key !== undefined && !isLoopbackHost(host));
-  if (guarded.length > 0) {
-    const named = guarded.map(({ name, host, variable }) => `${name} on ${host} (${variable})`).join(', ');
-    const words = `other machines reach, with a key: ${named}. Put a proxy with TLS in front.`;
-    found.push({ subject: 'reachable services', state: 'ok', words });
-  }
-  const local = open.filter(({ host }) => isLoopbackHost(host)).map(({ name }) => name);
-  if (local.length === 0) return found;
-  const words = `every account of this machine may give work to ${local.join(', ')}; settings and approvals need the operator's key.`;
-  return [...found, { subject: 'open services', state: 'ok', words }];
 }
 
 /** Where programs run that models, plugins and configurations choose. */
@@ -162,34 +128,6 @@ function senderFinding({ pairing, trustedChannels }: UnpairedTrust): SecurityFin
     advice:
       'Remove trustMembers from channels.yaml and pair the people, or see to it that only they can join.',
   };
-}
-
-const MIN_KEY_LENGTH = 20;
-const MIN_DIFFERENT = 8;
-
-/** Keys that people chose for our own services; those of other products are theirs to judge. */
-function checkKeys(services: readonly Exposure[]): SecurityFinding[] {
-  const keys: Record<string, string | undefined> = {};
-  for (const { variable, key, otherKeys } of services)
-    Object.assign(keys, { [variable]: keys[variable] ?? key, ...otherKeys });
-  const set = Object.entries(keys).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const weak = set.filter(([, key]) => key.length < MIN_KEY_LENGTH || new Set(key).size < MIN_DIFFERENT);
-  const repeated = set.filter(([, key]) => set.filter(([, other]) => other === key).length > 1);
-  const subject = 'keys';
-  const findings: SecurityFinding[] = weak.map(([variable]) => ({
-    subject,
-    state: 'failed',
-    words: `${variable} can be guessed: it is short or has few different characters.`,
-    advice: 'Take a random one, for example from "openssl rand -base64 32".',
-  }));
-  if (repeated.length > 0) {
-    const names = repeated.map(([variable]) => variable).join(' and ');
-    const advice = 'Give each its own: a caller of one service can use the others with it.';
-    findings.push({ subject, state: 'warning', words: `${names} have the same value.`, advice });
-  }
-  if (findings.length > 0) return findings;
-  const words = set.length === 0 ? 'no key of our own services is set.' : `${set.length} set, none weak.`;
-  return [{ subject, state: 'ok', words }];
 }
 
 const MAX_FILES = 20_000;

@@ -7,7 +7,8 @@ import { type App, describeRoute, requireOperator, servePages } from '@trunkline
 import { mountPolicy, type PolicyRoutes } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
 import { errorMessage, type PostureView, systemCode } from '@trunkline/std';
-import { checkPosture, type Exposure, type PostureInput, type SecurityFinding } from './posture.ts';
+import type { Exposure } from './exposure.ts';
+import { checkPosture, type PostureInput, type SecurityFinding } from './posture.ts';
 import { mountSecrets } from './secrets-routes.ts';
 import { mountSettings, type SettingsDeps } from './settings-routes.ts';
 
@@ -21,8 +22,8 @@ export interface TrustDeps extends PolicyRoutes {
   /** TRUNKLINE_HOME. */
   home: string;
   settings: SettingsDeps['settings'];
-  /** How others reach this service. */
-  exposure: Omit<Exposure, 'name'>;
+  /** How others reach this service and the ports beside it. */
+  exposures(): readonly Exposure[];
   sandbox: Pick<Sandbox, 'status'>;
   /** Identities that may approve here beside the operator, and the file that lists them. */
   approvers?(): NonNullable<PostureInput['approvers']>;
@@ -77,7 +78,7 @@ async function look(deps: TrustDeps): Promise<PostureView> {
   const findings = await checkPosture({
     home,
     isOpen: operator.isOpen,
-    services: [{ name, ...deps.exposure }],
+    services: deps.exposures(),
     sandbox: await deps.sandbox.status(),
     policy: policy.config,
     ...(toolTrust && { tools: toolTrust() }),

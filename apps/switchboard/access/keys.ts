@@ -8,7 +8,7 @@ import {
   readVariable,
   watchYaml,
 } from '@trunkline/config';
-import { createKeyring, isLoopbackHost, type Keyring } from '@trunkline/http';
+import { createKeyring, isLoopbackHost, type KeyFacts, type Keyring, keyFacts } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { type Caller, guest, operator } from './caller.ts';
@@ -55,6 +55,8 @@ export interface KeySettings {
 
 export interface Keys {
   keyring(): Keyring<Caller>;
+  /** Keys of keys.yaml, by the names of their callers. */
+  listed(): Readonly<Record<string, KeyFacts>>;
   /** The caller while no key is set, on loopback only: a guest, or the operator under TRUNKLINE_OPEN. */
   openCaller(): Caller | undefined;
   /** Calls back when the key of a caller is revoked or its rights change; returns a function that stops it. */
@@ -70,11 +72,13 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
   const listeners = new Map<Caller, Set<() => void>>();
   let callers: ReadonlyMap<string, Caller> = new Map();
   let keyring = createKeyring<Caller>([]);
+  let listed: Record<string, KeyFacts> = {};
   const take = (content: KeysFile) => {
     const given = entriesOf(content, settings, callers);
     const before = keyring.size === 0 ? [anyone] : [...callers.values()];
     callers = new Map(given.map(({ key, caller }) => [hashOf(key), caller]));
     keyring = createKeyring(given);
+    listed = listedKeys(content?.keys ?? [], settings.env);
     settings.onListed?.([...callers.values()].filter((caller) => caller !== operator));
     const valid = new Set(keyring.size === 0 ? [anyone] : callers.values());
     for (const caller of before) if (!valid.has(caller)) revoke(caller, listeners, logger);
@@ -97,6 +101,7 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
   }
   return {
     keyring: () => keyring,
+    listed: () => listed,
     openCaller: () => (isLoopbackHost(host) ? anyone : undefined),
     onRevoked(caller, listener) {
       const known = listeners.get(caller) ?? new Set();
@@ -108,6 +113,15 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
     },
     close: () => watch.close(),
   };
+}
+
+/** Keys of keys.yaml whose variable is set, by the names of their callers. */
+export function listedKeys(
+  keys: readonly { name: string; envKey: string }[],
+  env: Environment,
+): Record<string, KeyFacts> {
+  const found = keys.map(({ name, envKey }) => ({ name, key: readVariable(envKey, env)?.trim() }));
+  return Object.fromEntries(found.flatMap(({ name, key }) => (key ? [[name, keyFacts(key)]] : [])));
 }
 
 function revoke(caller: Caller, listeners: Map<Caller, Set<() => void>>, logger: Logger): void {

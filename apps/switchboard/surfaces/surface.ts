@@ -59,6 +59,8 @@ export interface Surface<Table extends OptionSet = OptionSet> {
   };
   /** Where a test message goes, if not where results of schedules go. `{place}` in the topic is what the person names. */
   readonly test?: { readonly topic: string; readonly place?: { label: string; example: string } };
+  /** What signs its webhooks; undefined while the surface is off. */
+  webhooks?(options: SurfaceOptions<Table>): { secret: string | undefined; variable: string } | undefined;
   /** The plugin. */
   create(options: SurfaceOptions<Table>, deps: SurfaceDeps): SurfacePlugin;
   /** A harmless call that says who we are there; undefined when nothing is configured. */

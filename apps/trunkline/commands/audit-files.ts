@@ -2,13 +2,18 @@
 // refuse is looked at all the same.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { agentExposures, apiKeyVariable } from '@trunkline/agent';
 import { type Environment, loadYaml, readVariable } from '@trunkline/config';
+import { isLoopbackHost, keyFacts } from '@trunkline/http';
 import type { PolicyConfig } from '@trunkline/policy';
+import { researchExposures } from '@trunkline/research';
 import { sandboxSettings } from '@trunkline/sandbox';
 import type { ConfiguredTool, Diagnosis, Exposure, ToolTrust, UnpairedTrust } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
+import { listedKeys, switchboardExposures } from '@trunkline/switchboard';
+import { voiceExposures } from '@trunkline/voice';
 import { z } from 'zod';
-import { exposures, type ServiceOptions } from '../fleet/service-options.ts';
+import type { ServiceOptions } from '../fleet/service-options.ts';
 
 const identities = z.array(z.string()).default([]);
 const program = z.looseObject({
@@ -32,7 +37,7 @@ const workspaceFile = z.looseObject({ approvers: identities }).nullish();
 const channel = z.looseObject({ id: z.string(), trustMembers: z.boolean().optional() });
 const channelsFile = z.looseObject({ channels: z.array(channel).default([]) }).nullish();
 const keysFile = z
-  .looseObject({ keys: z.array(z.looseObject({ envKey: z.string() })).default([]) })
+  .looseObject({ keys: z.array(z.looseObject({ name: z.string(), envKey: z.string() })).default([]) })
   .nullish();
 const user = z.looseObject({ id: z.coerce.string(), api_key: z.coerce.string() });
 const users = z.array(z.union([user, z.unknown().transform(() => undefined)]));
@@ -138,28 +143,37 @@ function toolsOf(
 
 /** How others reach the services, with the keys of programs and people that stand in files. */
 export async function listedExposures(
-  home: string,
+  { home, isOpen }: { home: string; isOpen: boolean },
   services: ServiceOptions,
   env: Environment,
 ): Promise<Exposure[]> {
+  const { agent, research, switchboard, voice } = services;
   const file = await loadYaml(join(workspaceOf(home, services), 'keys.yaml'), keysFile, asWritten);
-  const programKeys = (file?.keys ?? []).map(({ envKey }) => [envKey, readVariable(envKey, env)]);
   const roster = await loadYaml(voiceFile(home, services, 'users'), usersFile, asWritten);
   const people = (Array.isArray(roster) ? roster : (roster?.users ?? [])).flatMap((each) => each ?? []);
   const personalKeys = people.flatMap(({ id, api_key: written }) => {
     const variable = /^\$\{(\w+)\}$/.exec(written)?.[1];
     const key = variable === undefined ? written : readVariable(variable, env);
     // Stored secrets are made by people too, but are not read for this.
-    return key === undefined || key.includes('${') ? [] : [[`the key of ${id} in users.yaml`, key]];
+    return key === undefined || key.includes('${') ? [] : [[id, keyFacts(key)]];
   });
-  const keys: Partial<Record<string, object>> = {
-    switchboard: Object.fromEntries(programKeys),
-    voice: Object.fromEntries(personalKeys),
-  };
-  return exposures(services).map((exposure) => ({
-    ...exposure,
-    otherKeys: { ...exposure.otherKeys, ...keys[exposure.name] },
-  }));
+  const isAlone = people.length === 0;
+  const isOperatorOnly = isAlone && !isOpen && !isLoopbackHost(voice.host);
+  const { authToken: token, operatorToken } = agent;
+  return [
+    ...agentExposures(agent, {
+      token,
+      apiKey: readVariable(apiKeyVariable(agent.agentName), env),
+      operatorToken,
+    }),
+    ...researchExposures(research),
+    ...switchboardExposures(switchboard, listedKeys(file?.keys ?? [], env)),
+    ...voiceExposures(voice, {
+      keys: Object.fromEntries(personalKeys),
+      isOpen: isAlone && !isOperatorOnly,
+      isOperatorOnly,
+    }),
+  ];
 }
 
 function voiceFile(home: string, { voice }: ServiceOptions, which: 'mcp' | 'users'): string {

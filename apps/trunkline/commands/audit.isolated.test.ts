@@ -71,6 +71,8 @@ coding_agents: [{ name: builder, command: build }, { name: careful, command: bui
     RESEARCH_HOST: '0.0.0.0',
     RESEARCH_GRPC_PORT: '50051',
     CORE_HOST: '0.0.0.0',
+    VOICE_HOST: '0.0.0.0',
+    TRANSLATOR_PORT: '8093',
     A2A_AUTH_TOKEN: 'long-enough-to-be-0123456789',
     TRACKER_WEBHOOK_SECRET: 'short',
     SWITCHBOARD_SHELL: 'on',
@@ -86,11 +88,12 @@ coding_agents: [{ name: builder, command: build }, { name: careful, command: bui
     /^note +MCP servers .*: notes \(agent\.yaml\), sums \(mcp-servers\.d\/sums\.yaml\)\.$/m,
     /^note +sandbox .*\(sandbox: off\): notes \(agent\.yaml\)\.$/m,
     /^note +sandbox .*\(network: open\): careful \(agent\.yaml\)\.$/m,
-    /^FAILED +keys +CI_KEY can be guessed/m,
+    /^FAILED +keys +the key of ci in keys\.yaml can be guessed/m,
     /^FAILED +keys +the key of ann in users\.yaml can be guessed/m,
     /^FAILED +keys +TRACKER_WEBHOOK_SECRET can be guessed/m,
     /^note +gRPC of research is open +it listens on 0\.0\.0\.0/m,
     /^ok +reachable services .*with a key: agent on 0\.0\.0\.0 \(A2A_AUTH_TOKEN\)/m,
+    /^ok +reachable services .*, speech translator on 0\.0\.0\.0 \(users\.yaml\)/m,
   ])
     expect(output).toMatch(line);
   expect(output).not.toMatch(/annann|ci-key|long-enough/);

@@ -46,7 +46,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     const findings = await checkPosture({
       home,
       isOpen,
-      services: await listedExposures(home, services, env),
+      services: await listedExposures({ home, isOpen }, services, env),
       sandbox: await createSandbox({
         mode: services.agent.sandbox,
         image: services.agent.sandboxImage,

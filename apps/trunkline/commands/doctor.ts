@@ -34,10 +34,10 @@ import { diagnoseCalls, diagnoseIceServers, diagnoseSpeech } from '@trunkline/vo
 import { checkAddresses } from '../doctor/addresses.ts';
 import { mend } from '../doctor/mend.ts';
 import { checkPorts } from '../doctor/ports.ts';
-import { exposures, readServiceOptions, type ServiceOptions } from '../fleet/service-options.ts';
+import { readServiceOptions, type ServiceOptions } from '../fleet/service-options.ts';
 import { settingNotes } from '../misspelt.ts';
 import { upOptions } from '../options.ts';
-import { configuredTools, waitingDescriptions } from './audit-files.ts';
+import { configuredTools, listedExposures, waitingDescriptions } from './audit-files.ts';
 import { defineCommand } from './command.ts';
 
 const words = { ok: 'ok', warning: 'note', failed: 'FAILED' } as const;
@@ -122,13 +122,7 @@ const examine = defineCommand({
       Promise.resolve(diagnoseSchedules(services.agent, env)),
       checkPorts(services),
       checkDirectories(options.trunklineHome),
-      Promise.resolve(
-        checkAccess({
-          home: options.trunklineHome,
-          isOpen: options.trunklineOpen,
-          services: exposures(services),
-        }),
-      ),
+      checkDoors(options, services, env),
       checkSandbox(services.agent),
       checkDescriptions(options.trunklineHome, services),
       checkSignIn(services.agent),
@@ -144,6 +138,15 @@ const examine = defineCommand({
     return findings.some(({ state }) => state === 'failed') ? 1 : 0;
   },
 });
+
+/** Who may come in without a key. */
+async function checkDoors(
+  { trunklineHome: home, trunklineOpen: isOpen }: { trunklineHome: string; trunklineOpen: boolean },
+  services: ServiceOptions,
+  env: Environment,
+): Promise<Diagnosis[]> {
+  return checkAccess({ home, isOpen, services: await listedExposures({ home, isOpen }, services, env) });
+}
 
 /** Names variables that are likely misspelt. */
 async function checkSettings(env: Environment): Promise<Diagnosis[]> {

@@ -10,7 +10,6 @@ import {
 } from '@trunkline/config';
 import { type OpenModelFile, withModelFile } from '@trunkline/gguf';
 import { researchOptions } from '@trunkline/research';
-import type { Exposure } from '@trunkline/service';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
 import type { upOptions } from '../options.ts';
@@ -106,57 +105,4 @@ function problemsOf(table: OptionTable, env: Environment): readonly string[] {
     if (error instanceof ConfigError) return error.problems;
     throw error;
   }
-}
-
-/** How others reach each service and the ports beside it, for those who look for weak spots. */
-export function exposures({ agent, research, voice, switchboard }: ServiceOptions): Exposure[] {
-  const operator = { CORE_OPERATOR_TOKEN: agent.operatorToken };
-  const agentKey = { host: agent.host, key: agent.authToken, variable: 'A2A_AUTH_TOKEN' };
-  const services: (Exposure & { grpcPort: number | undefined })[] = [
-    { name: 'agent', ...agentKey, otherKeys: operator, grpcPort: agent.grpcPort },
-    {
-      ...{ name: 'research', host: research.host, key: research.authToken, variable: 'RESEARCH_AUTH_TOKEN' },
-      grpcPort: research.grpcPort,
-    },
-    {
-      name: 'switchboard',
-      ...{ host: switchboard.host, key: switchboard.apiKey, variable: 'SWITCHBOARD_API_KEY' },
-      grpcPort: switchboard.grpcPort,
-    },
-    {
-      ...{ name: 'voice', host: voice.host, key: voice.a2aAuthToken, variable: 'A2A_AUTH_TOKEN' },
-      grpcPort: voice.grpcPort,
-    },
-  ];
-  const { codehostToken, trackerApiKey, trackerRefreshToken, trackerWebhookSecret } = switchboard;
-  const isTracked = (trackerApiKey ?? trackerRefreshToken ?? trackerWebhookSecret) !== undefined;
-  const webhooks = [
-    {
-      ...{ name: 'code host', isOn: codehostToken !== undefined, key: switchboard.codehostWebhookSecret },
-      variable: 'CODEHOST_WEBHOOK_SECRET',
-    },
-    { name: 'tracker', isOn: isTracked, key: trackerWebhookSecret, variable: 'TRACKER_WEBHOOK_SECRET' },
-  ];
-  return [
-    ...services.map(({ grpcPort: _grpcPort, ...service }) => service),
-    ...services.flatMap(({ grpcPort, otherKeys: _otherKeys, ...service }) =>
-      grpcPort === undefined ? [] : [{ ...service, name: `gRPC of ${service.name}` }],
-    ),
-    ...webhooks
-      // Without a secret all are refused, unless unsigned ones are allowed.
-      .filter(({ isOn, key }) => isOn && (key !== undefined || switchboard.allowUnsigned))
-      .map(({ name, key, variable }) => ({
-        ...{ name: `webhooks of the ${name}`, host: switchboard.host, key, variable },
-      })),
-    ...(voice.translatorPort === undefined
-      ? []
-      : [
-          {
-            name: 'speech translator',
-            host: voice.host,
-            key: voice.a2aAuthToken,
-            variable: 'A2A_AUTH_TOKEN',
-          },
-        ]),
-  ];
 }

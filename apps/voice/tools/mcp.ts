@@ -48,11 +48,14 @@ const fileSchema = z.strictObject({
   servers: z.array(z.discriminatedUnion('transport', [address, program])).nullable(),
 });
 
+type ConfiguredServer = z.output<typeof address> | z.output<typeof program>;
+
 /** The MCP servers of the file, connected to in the background. */
 export class McpServers {
   readonly #clients: McpClients;
   /** Resolves when every server has been tried. */
   readonly settled: Promise<void>;
+  #servers: readonly ConfiguredServer[] = [];
 
   constructor({ path, env, logger, sandbox, gateway, policy }: McpServersOptions) {
     this.#clients = new McpClients({
@@ -64,10 +67,18 @@ export class McpServers {
       sample: createSampler({ gateway: () => gateway, policy: policy.for('voice') }),
     });
     this.settled = loadYaml(path, fileSchema, { env, allowMissing: true })
-      .then((file) => this.#clients.configure(file?.servers ?? []))
+      .then((file) => {
+        this.#servers = file?.servers ?? [];
+        return this.#clients.configure(this.#servers);
+      })
       .catch((error: unknown) =>
         logger.error({ reason: errorMessage(error) }, 'failed to read the list of MCP servers'),
       );
+  }
+
+  /** As the file lists them. */
+  get servers(): readonly ConfiguredServer[] {
+    return this.#servers;
   }
 
   get tools(): Tool[] {

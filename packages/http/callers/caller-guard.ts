@@ -213,15 +213,33 @@ export interface Keyring<Caller> {
   readonly size: number;
   /** Whose key it is; takes the same time whichever key matches, or none. */
   find(presented: string): Caller | undefined;
+  readonly entries: readonly { caller: Caller; facts: KeyFacts }[];
+}
+
+/** What a service remembers of a key for those who look for weak spots. */
+export interface KeyFacts {
+  /** It can be guessed: it is short or has few different characters. */
+  isWeak: boolean;
+  /** Equal for equal keys. */
+  digest: string;
+}
+
+const MIN_KEY_LENGTH = 20;
+const MIN_DIFFERENT = 8;
+
+export function keyFacts(key: string): KeyFacts {
+  const isWeak = key.length < MIN_KEY_LENGTH || new Set(key).size < MIN_DIFFERENT;
+  return { isWeak, digest: digestOf(key).toString('hex') };
 }
 
 /** Keeps only hashes of the keys. Of two callers with the same key the first has it. */
 export function createKeyring<Caller>(entries: Iterable<KeyEntry<Caller>>): Keyring<Caller> {
   const keys = [...entries]
     .filter(({ key }) => key !== undefined && key.trim() !== '')
-    .map(({ key, caller }) => ({ digest: digestOf(key ?? ''), caller }));
+    .map(({ key = '', caller }) => ({ digest: digestOf(key), facts: keyFacts(key.trim()), caller }));
   return {
     size: keys.length,
+    entries: keys,
     find(presented) {
       const digest = digestOf(presented);
       let found: { caller: Caller } | undefined;

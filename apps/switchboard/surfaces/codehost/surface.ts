@@ -29,6 +29,8 @@ export const codehostSurface = defineSurface({
     place: { label: 'Issue or pull request', example: 'owner/repository#12' },
   },
   anyBodyPaths: paths,
+  webhooks: ({ codehostToken, codehostWebhookSecret: secret }) =>
+    codehostToken === undefined ? undefined : { secret, variable: 'CODEHOST_WEBHOOK_SECRET' },
   create(options, { deliveries }) {
     const { codehostToken: token, codehostWebhookSecret: secret } = options;
     const webhooks = new WebhookReceiver({

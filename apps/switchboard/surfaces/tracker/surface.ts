@@ -64,8 +64,12 @@ export const trackerSurface = defineSurface({
   hasChannels: true,
   test: { topic: 'tracker.reply.{place}', place: { label: 'Issue', example: 'ENG-12' } },
   durableTopics: ['tracker.#'],
+  webhooks: (settings) =>
+    isOn(settings)
+      ? { secret: settings.trackerWebhookSecret, variable: 'TRACKER_WEBHOOK_SECRET' }
+      : undefined,
   create(settings, { deliveries }) {
-    const { trackerApiKey, trackerWebhookSecret, trackerRefreshToken } = settings;
+    const { trackerWebhookSecret } = settings;
     const webhooks = new WebhookReceiver({
       surface: 'tracker',
       product: 'tracker',
@@ -82,7 +86,7 @@ export const trackerSurface = defineSurface({
     });
     let ends: (() => Promise<void> | void)[] = [];
     return {
-      off: (trackerApiKey ?? trackerWebhookSecret ?? trackerRefreshToken) === undefined ? off : undefined,
+      off: isOn(settings) ? undefined : off,
       mount: (app) => webhooks.mount(app),
       async start(context) {
         const api = createApi(settings, context);
@@ -153,6 +157,10 @@ function fileHost(
     maxBytes: maxFileMb * 2 ** 20,
     timeoutMs: filesMs,
   };
+}
+
+function isOn({ trackerApiKey, trackerWebhookSecret, trackerRefreshToken }: TrackerOptions): boolean {
+  return (trackerApiKey ?? trackerWebhookSecret ?? trackerRefreshToken) !== undefined;
 }
 
 /** Publishes a webhook. The tracker expects an activity as soon as an agent session starts. */
