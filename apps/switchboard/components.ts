@@ -141,7 +141,13 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     (opened) => opened.close(),
   );
   const sent = component('sent bytes', { stores }, ({ stores }) =>
-    dailyQuota(options.quotaMb, stores.usage.sent),
+    dailyQuota(
+      {
+        quotaMb: options.quotaMb,
+        atMost: { megabytes: options.dailyMb, variable: 'SWITCHBOARD_DAILY_MB' },
+      },
+      stores.usage.sent,
+    ),
   );
   const senders = component(
     'senders',
@@ -245,7 +251,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   );
   const a2a = component(
     'a2a',
-    { context, bus, exchange, stores, files, parts, replica },
+    { context, bus, exchange, stores, files, parts, replica, sent },
     ({ context: { address, accounts }, stores: { responses, flows }, parts: { peers }, ...running }) =>
       openA2aServer({
         ...{ ...running, options, home, responses, flows, peers, logger },

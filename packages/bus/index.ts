@@ -4,6 +4,7 @@ export { BusError, type BusErrorCode, NonRetryableError } from './errors.ts';
 export { maximumMessageBytes } from './message.ts';
 export { createNatsBus } from './nats/create-nats-bus.ts';
 export type { NatsBusOptions } from './nats/options.ts';
+export { defaultRetainBytes } from './options.ts';
 export type {
   Bus,
   BusCluster,

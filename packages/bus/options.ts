@@ -33,11 +33,14 @@ export type Settings = Required<Omit<CommonOptions, 'durableTopics' | 'logger'>>
 
 const day = 86_400_000;
 
+/** What the journal holds where nobody says otherwise. */
+export const defaultRetainBytes = 2 ** 30;
+
 const defaults: Settings = {
   maxAttempts: 5,
   retryDelayMs: 100,
   retainMs: 7 * day,
-  retainBytes: 1_073_741_824,
+  retainBytes: defaultRetainBytes,
   forgetAfterMs: 7 * day,
   maintainEveryMs: 60_000,
   drainTimeoutMs: 10_000,

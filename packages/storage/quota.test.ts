@@ -66,7 +66,7 @@ describe('a quota', () => {
   it('of a day goes on after a restart', () => {
     const database = openDatabase(':memory:', { migrations: [ttlTableMigration('sent')] });
     onTestFinished(() => database.close());
-    const restarted = () => dailyQuota(1, new TtlTable(database, 'sent'));
+    const restarted = () => dailyQuota({ quotaMb: 1 }, new TtlTable(database, 'sent'));
     expect(restarted().refusal('agent:ci', 0.9 * megabyte)).toBeUndefined();
     expect(restarted().refusal('agent:bob', 0.2 * megabyte)).toBeUndefined();
     expect(restarted().refusal('agent:ci', 0.2 * megabyte)).toMatch(/keeps 0.9 MB.*wait a day/);

@@ -5,8 +5,8 @@ import type { TtlTable } from './ttl-table.ts';
 export interface QuotaOptions {
   /** Bytes that each owner may keep; 0: no limit. */
   limitBytes: number;
-  /** Which part of it all strangers of a surface have together (`person:mail:*`); default all of it. */
-  strangersShare?: number;
+  /** What all strangers of a surface have together (`person:mail:*`), if less. */
+  strangersBytes?: number;
   /** What an owner keeps now, counted in the store. */
   usedBy: (owner: string) => number;
   /** Milliseconds that a count stands, with what comes in meanwhile added to it; default a minute. */
@@ -15,6 +15,8 @@ export interface QuotaOptions {
   recountFullMs?: number;
   /** What whoever is refused can do. */
   advice?: string;
+  /** The variable that sets the limit; default QUOTA_MB. */
+  variable?: string;
   /** Where counts survive a restart; at most a thousandth of the limit is lost. */
   saved?: { get(owner: string): SentBytes | undefined; set(owner: string, count: SentBytes): void };
   /** Milliseconds; for tests. */
@@ -42,16 +44,17 @@ export class Quota {
   refusal(owner: string, bytes: number): string | undefined {
     const {
       limitBytes: most,
-      strangersShare = 1,
+      strangersBytes = most,
       advice = 'delete something, or ask the operator for more',
+      variable = 'QUOTA_MB',
       now = Date.now,
     } = this.#options;
     if (most === 0 || isOperator(owner)) return undefined;
-    const limitBytes = owner.endsWith(':*') ? most * strangersShare : most;
+    const limitBytes = owner.endsWith(':*') ? Math.min(strangersBytes, most) : most;
     const counted = this.#counted(owner, limitBytes - bytes, now());
     if (counted.bytes + bytes > limitBytes) {
       const [used, limit] = [counted.bytes, limitBytes].map((count) => (count / 2 ** 20).toFixed(1));
-      return `${owner} keeps ${used} MB here and may keep ${limit} MB (QUOTA_MB): ${advice}`;
+      return `${owner} keeps ${used} MB here and may keep ${limit} MB (${variable}): ${advice}`;
     }
     const before = counted.bytes;
     counted.bytes += bytes;
@@ -77,16 +80,26 @@ export class Quota {
 /** So much of the bound of one person that strangers of all surfaces cannot fill the journal in the days that it is kept. */
 const STRANGERS_SHARE = 1 / 64;
 
+export interface DailyLimits {
+  /** QUOTA_MB; 0: no limit. */
+  quotaMb: number;
+  /** A lower limit, and the variable that sets it. */
+  atMost?: { megabytes: number; variable: string };
+}
+
 /** What each owner may send in a day, by a table that `ttlTableMigration` made; it survives a restart. */
-export function dailyQuota(limitMb: number, table: TtlTable<SentBytes>, verb = 'send'): Quota {
+export function dailyQuota(limits: DailyLimits, table: TtlTable<SentBytes>, verb = 'send'): Quota {
+  const { quotaMb, atMost } = limits;
+  const isLower = atMost !== undefined && atMost.megabytes < quotaMb;
   const dayMs = 24 * 3_600_000;
   table.sweep();
   return new Quota({
-    limitBytes: limitMb * 2 ** 20,
+    limitBytes: (isLower ? atMost.megabytes : quotaMb) * 2 ** 20,
     usedBy: () => 0,
     recountMs: dayMs,
     recountFullMs: dayMs,
-    strangersShare: STRANGERS_SHARE,
+    strangersBytes: quotaMb * 2 ** 20 * STRANGERS_SHARE,
+    ...(isLower && { variable: atMost.variable }),
     advice: `${verb} less, wait a day, or ask the operator for more`,
     saved: { get: (owner) => table.get(owner), set: (owner, count) => table.set(owner, count, dayMs) },
   });

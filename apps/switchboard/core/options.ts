@@ -146,6 +146,12 @@ export const coreOptions = {
       default: false,
       doc: 'Accepts webhooks without a signature while their secret is not set. Only where nobody else reaches the port.',
     }),
+    dailyMb: integer({
+      env: 'SWITCHBOARD_DAILY_MB',
+      default: 64,
+      min: 1,
+      doc: 'Megabytes that each person and program may send to the switchboard in a day, if QUOTA_MB does not allow less. The default is a sixteenth of the journal, so that nobody can push out what others wrote.',
+    }),
     deliveryRetryMs: integer({
       env: 'SWITCHBOARD_DELIVERY_RETRY_MS',
       default: 1000,

@@ -1,12 +1,19 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Executor } from '@trunkline/a2a';
+import {
+  A2aError,
+  createA2aServer,
+  type ExecutionEvent,
+  type ExecutionRequest,
+  type Executor,
+} from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { inputModes } from '@trunkline/documents';
-import { type AccountAccess, anonymous, ownerKey, type Principal } from '@trunkline/identity';
+import { type AccountAccess, anonymous, ownerKey, type Principal, quotaKey } from '@trunkline/identity';
 import type { Responses } from '@trunkline/openai-api';
 import type { ServiceAddress } from '@trunkline/service';
+import type { Quota } from '@trunkline/storage';
 import type { Question } from '../api-types.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { TaskReplica } from '../cluster/task-replica.ts';
@@ -116,6 +123,19 @@ function admitTask(
   const target = targetOf(tenant ?? text(metadata.agent), text(metadata.skillHint), routing);
   if (goesOn || 'error' in target) return { release: () => undefined };
   return admit(target, routing, limiter);
+}
+
+/** Whoever has sent too much may still answer a question, in few words. */
+const uncountedBytes = 4096;
+
+/** What a task asks stays in the journal for days, as anything that is published does. */
+function countSent(request: ExecutionRequest, sent: Quota, release: () => void): void {
+  const bytes = Buffer.byteLength(textOf(request));
+  if (request.resume !== undefined && bytes <= uncountedBytes) return;
+  const refusal = sent.refusal(quotaKey(request.principal), bytes);
+  if (refusal === undefined) return;
+  release();
+  throw new A2aError('QUOTA_EXCEEDED', refusal);
 }
 
 /** The engine releases the task when it is parked; only then may more arrive for it. */
@@ -252,6 +272,8 @@ export interface A2aServerSettings {
   /** Shares the tasks with other switchboards. */
   replica: TaskReplica;
   files: MessageFiles;
+  /** What each caller may send in a day. */
+  sent: Quota;
   logger: Logger;
   /** Known once it listens. */
   address: Pick<ServiceAddress, 'publicUrl' | 'grpcAddress'>;
@@ -261,7 +283,8 @@ export interface A2aServerSettings {
 
 /** The agent card shows the skills of the helm. */
 export function openA2aServer(settings: A2aServerSettings) {
-  const { options, home, bus, exchange, responses, files, logger, address, current, replica } = settings;
+  const { options, home, bus, exchange, responses, files, logger, address, current, replica, sent } =
+    settings;
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
   const { flows, peers } = settings;
@@ -276,10 +299,13 @@ export function openA2aServer(settings: A2aServerSettings) {
     // Nobody reads of them where the bus is not shared.
     ...(bus.status().engine !== 'embedded' && { share: replica.share, shareWebhook: replica.shareWebhook }),
     keptBesides: (owner) => responses.bytesOf(owner) + files.bytesOf(owner),
-    admit: (request) =>
-      responses.isResponse(request.message)
-        ? { release: () => undefined }
-        : admitTask(request, parts, parked),
+    admit(request) {
+      // Counted as a request of /v1.
+      if (responses.isResponse(request.message)) return { release: () => undefined };
+      const admission = admitTask(request, parts, parked);
+      if ('release' in admission) countSent(request, sent, admission.release);
+      return admission;
+    },
     card: () => ({
       name: 'switchboard',
       description: manifest.description,

@@ -199,7 +199,7 @@ const isUncounted = routeMatcher([
 ]);
 const uncountedBytes = 4096;
 
-/** Whatever is sent here stays in the journal and the histories for days. Tasks have a quota of their own. */
+/** Whatever is sent here stays in the journal and the histories for days. The gateway counts what A2A brings. */
 function countSent(quota: Quota): MiddlewareHandler<SwitchboardEnv> {
   const count = (context: Context<SwitchboardEnv>, bytes: number) => {
     if (bytes <= uncountedBytes && isUncounted(context.req.method, context.req.path)) return;

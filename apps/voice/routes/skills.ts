@@ -90,7 +90,7 @@ export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
     return skills.length === 0 || skills.some(({ slug }) => selection.find(user, slug) !== undefined);
   };
   const backend = options.ttsBackend;
-  const uploaded = dailyQuota(options.quotaMb, new TtlTable(database, 'uploads'), 'upload');
+  const uploaded = dailyQuota(options, new TtlTable(database, 'uploads'), 'upload');
   const recordings = new Recordings(database, (slug) => library.find(slug) !== undefined);
   const kept = new Quota({
     limitBytes: options.quotaMb * 2 ** 20,
