@@ -136,7 +136,7 @@ export const homeOptions = {
     }),
     quotaMb: integer({
       env: 'QUOTA_MB',
-      doc: 'Megabytes each person may store of each kind: tasks, conversations, notes and files. The same limit counts for what a person sends to the switchboard, on chats and by mail too, and uploads to voice in a day. All anonymous callers share one quota; the operator has no limit. 0 turns quotas off.',
+      doc: 'Megabytes each person may store of each kind: tasks, conversations, notes and files. The same limit counts for what a person uploads to voice in a day; SWITCHBOARD_DAILY_MB limits what a person sends to the switchboard. All anonymous callers share one quota; the operator has no limit. 0 turns quotas off.',
       min: 0,
       default: 1024,
     }),
