@@ -97,13 +97,15 @@ export function markCalls(text: string): string {
     .trim();
 }
 
-/** Words that are shown as they are, such as a key finding: without calls, addresses, and what baits of the passages dictate. */
-export function withoutCalls(text: string, passages: readonly string[] = []): string {
+/** Texts that are shown as they are, such as a key finding: without calls, addresses, and what baits of the passages dictate. */
+export function withoutCalls(texts: readonly string[], passages: readonly string[] = []): string[] {
   const { baits, text: rest } = blankBaits(passages.join('\n'));
-  const kept = sentenceSpans(text).filter(
-    (span) => callOf(span.text) === undefined && !restsOn(span.text, baits, rest),
-  );
-  return withoutAddresses(kept.map((span) => span.text).join(' '));
+  return texts.map((text) => {
+    const kept = sentenceSpans(text).filter(
+      (span) => callOf(span.text) === undefined && !restsOn(span.text, baits, rest),
+    );
+    return withoutAddresses(kept.map((span) => span.text).join(' '));
+  });
 }
 
 const SAME = 0.6;

@@ -4,8 +4,8 @@ import type { JobSource } from '../api-types.ts';
 import { markCalls, withoutCalls } from '../citations/calls.ts';
 import type { FoundResult } from '../sources/search-aggregator.ts';
 import { canonicalUrl, type Fingerprint, fingerprintOf, isNearDuplicate } from './duplicates.ts';
-import { type Dimension, isAllowed } from './job.ts';
-import { passagesIn } from './material.ts';
+import { type Dimension, isAllowed, type Passage } from './job.ts';
+import { passagesOfSource } from './material.ts';
 import type { RunContext } from './run-context.ts';
 
 const GOOD_ENDINGS = /\.(?:gov|edu|mil|int)(?:\.[a-z]{2})?$|\.ac\.[a-z]{2}$/;
@@ -137,16 +137,19 @@ const PASSAGES = 3;
 
 /** What the sources say about the dimension, in the model's words, or in their own when the budget is used up. */
 async function sumUp(
-  { findings, documents, model, ask, budget, query, id }: RunContext,
+  context: RunContext,
   { name, position }: Dimension,
   sources: readonly JobSource[],
   onShortened: (why: string) => void,
 ): Promise<{ summary: string; keyFinding: string }> {
+  const { findings, documents, model, ask, budget, query, id } = context;
   if (sources.length === 0) return nothingFound(findings.dimensions(id)[position]?.troubles ?? []);
   const passages = sources.flatMap(({ documentId }) =>
-    passagesIn(documents, documentId, `${query} ${name}`, PASSAGES).map((passage) => passage.text),
+    bestOf(passagesOfSource(context, documentId, name)).map((passage) => passage.text),
   );
-  const plain = withoutCalls(passages[0] ?? documents.opening(sources[0]?.documentId ?? null).slice(0, 300));
+  const [plain = ''] = withoutCalls([
+    passages[0] ?? documents.opening(sources[0]?.documentId ?? null).slice(0, 300),
+  ]);
   if (passages.length === 0) return { summary: plain, keyFinding: plain.slice(0, 200) };
   const border = createBorder();
   const fenced = [`<${border}>`, ...passages.map(markCalls), `</${border}>`].join('\n\n');
@@ -160,8 +163,17 @@ async function sumUp(
     onShortened,
   );
   // Shown as they are and read by the model that looks for gaps.
-  const summary = withoutCalls(written?.summary ?? '', passages) || plain;
-  return { summary, keyFinding: withoutCalls(written?.keyFinding ?? '', passages) || plain.slice(0, 200) };
+  const [summary = '', keyFinding = ''] = withoutCalls(
+    [written?.summary ?? '', written?.keyFinding ?? ''],
+    passages,
+  );
+  return { summary: summary || plain, keyFinding: keyFinding || plain.slice(0, 200) };
+}
+
+/** The best few, in the order of the text. */
+function bestOf(passages: readonly Passage[]): Passage[] {
+  const best = new Set(passages.toSorted((left, right) => right.score - left.score).slice(0, PASSAGES));
+  return passages.filter((passage) => best.has(passage));
 }
 
 function nothingFound(troubles: readonly string[]): { summary: string; keyFinding: string } {

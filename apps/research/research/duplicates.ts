@@ -61,18 +61,22 @@ function isSame(left: Fingerprint, right: Fingerprint): boolean {
 
 function repeats(part: Fingerprint, whole: Fingerprint): boolean {
   const share = part.site === whole.site ? REPEATED_WITHIN_SITE : REPEATED;
-  return sharedWords(part, whole) >= share * part.words && !hasOtherDetails(part, whole);
+  return sharesWords(part, whole, share * part.words) && !hasOtherDetails(part, whole);
 }
 
-/** The words of the part that stand in a run which the whole has too: an edit costs only the words that it changes. */
-function sharedWords({ runs }: Fingerprint, { known }: Fingerprint): number {
+/**
+ * Whether so many words of the part stand in runs which the whole has too: an edit costs only the words that it changes.
+ * Most texts have little in common, so it ends where the words that are left are too few.
+ */
+function sharesWords({ runs, words }: Fingerprint, { known }: Fingerprint, wanted: number): boolean {
   let [shared, end] = [0, 0];
-  for (const [start, run] of runs.entries()) {
-    if (!known.has(run)) continue;
+  for (let start = 0; start < runs.length; start += 1) {
+    if (shared + words - Math.max(end, start) < wanted) return false;
+    if (!known.has(runs[start] ?? 0)) continue;
     shared += start + RUN - Math.max(end, start);
     end = start + RUN;
   }
-  return shared;
+  return shared >= wanted;
 }
 
 function hasOtherDetails({ details }: Fingerprint, { places, filled }: Fingerprint): boolean {

@@ -3,10 +3,9 @@ import { accessCheckMs, lostAccess } from '@trunkline/a2a';
 import { HttpError, type SseEvent, type SseSource } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
-import type { LoggedEvent } from '@trunkline/storage';
 import type { Budget } from '../api-types.ts';
-import type { JobStore, Spending } from '../store/jobs.ts';
-import type { Job, JobOptions, PlannedDimension, ResearchEvent } from './job.ts';
+import type { JobStore, NumberedEvent, Spending } from '../store/jobs.ts';
+import type { Job, JobOptions, PlannedDimension } from './job.ts';
 import { type RunEnd, runPipeline } from './pipeline.ts';
 import { mergeRepeated, planData } from './plan.ts';
 import {
@@ -199,6 +198,7 @@ export class ResearchEngine {
       stopSignal,
       signal,
       budget,
+      passages: new Map(),
       ask,
       isCancelled: () => this.#isCancelled(id),
     };
@@ -218,7 +218,7 @@ export class ResearchEngine {
   }
 
   #isCancelled(id: string): boolean {
-    return this.#deps.jobs.get(id)?.status === 'cancelled';
+    return this.#deps.jobs.stateOf(id)?.status === 'cancelled';
   }
 
   #close(id: string): void {
@@ -250,28 +250,41 @@ export async function* followEvents(
     yield { id: String(sequence), data: JSON.stringify(event) };
 }
 
+/** Events that wait for a slow reader; beyond that it reads them from the log. */
+const MOST_WAITING = 500;
+
 /** The events of a job as they come, until it is closed; a job that was taken up again goes on behind its earlier end. */
 export async function* followJob(
   jobs: JobStore,
   id: string,
   seen: number,
   signal: AbortSignal,
-): AsyncGenerator<LoggedEvent<ResearchEvent>> {
+): AsyncGenerator<NumberedEvent> {
   let after = seen;
+  let isBehind = true;
+  let waiting: NumberedEvent[] = [];
   let news = Promise.withResolvers<void>();
   const wake = () => news.resolve();
-  const unwatch = jobs.watch(id, wake);
+  const unwatch = jobs.watch(id, (events) => {
+    if (waiting.length + events.length > MOST_WAITING) [isBehind, waiting] = [true, []];
+    else waiting.push(...events);
+    wake();
+  });
   signal.addEventListener('abort', wake, { once: true });
   try {
     while (!signal.aborted) {
       news = Promise.withResolvers<void>();
-      const events = jobs.events(id, after);
+      const isFromLog = isBehind;
+      const events = isFromLog ? jobs.events(id, after) : waiting.splice(0);
+      if (isFromLog && events.length === 0) isBehind = false;
       for (const event of events) {
+        // The log had it already.
+        if (event.sequence <= after) continue;
         yield event;
         after = event.sequence;
       }
-      if (events.length > 0) continue;
-      if (jobs.get(id)?.closed !== false) return;
+      if (isFromLog || events.length > 0) continue;
+      if (jobs.stateOf(id)?.closed !== false) return;
       await news.promise;
     }
   } finally {

@@ -75,6 +75,12 @@ export interface Dimension extends PlannedDimension {
   troubles: string[];
 }
 
+/** A stretch of a text and how much it has to do with a question. */
+export interface Passage {
+  text: string;
+  score: number;
+}
+
 /** An event of a job as clients get it. */
 export interface ResearchEvent {
   type: string;

@@ -3,7 +3,7 @@ import type { DocumentStore } from '../store/documents.ts';
 import type { Excerpt } from '../store/parts.ts';
 import { sentenceSpans } from '../text/sentences.ts';
 import { contentStems, tokenize } from '../text/words.ts';
-import type { Dimension } from './job.ts';
+import type { Dimension, Passage } from './job.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Parts of a long text that citations are checked against: as much as of a page. */
@@ -52,12 +52,12 @@ export function chooseMaterial(context: RunContext, read: readonly NumberedSourc
 }
 
 function choosePassages(
-  { documents, query }: RunContext,
+  context: RunContext,
   { name }: Dimension,
   { number, source }: NumberedSource,
   used: ReadonlySet<string>,
 ): NumberedPassage[] {
-  return passagesIn(documents, source.documentId, `${query} ${name}`, CANDIDATES_PER_SOURCE)
+  return passagesOfSource(context, source.documentId, name)
     .map((passage) => ({
       number,
       text: passage.text,
@@ -78,9 +78,17 @@ function sourcesOf(
   return read.filter(({ source }) => wanted.has(source.id));
 }
 
-interface Passage {
-  text: string;
-  score: number;
+/** The passages of a source that have most to do with a dimension, in the order of the text: looked for once in a run. */
+export function passagesOfSource(
+  { documents, query, passages }: Pick<RunContext, 'documents' | 'query' | 'passages'>,
+  documentId: number | null,
+  name: string,
+): Passage[] {
+  const key = `${documentId} ${name}`;
+  const found =
+    passages.get(key) ?? passagesIn(documents, documentId, `${query} ${name}`, CANDIDATES_PER_SOURCE);
+  passages.set(key, found);
+  return found;
 }
 
 /** The stretches of a stored text that have most to do with the question. */

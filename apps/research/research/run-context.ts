@@ -7,7 +7,7 @@ import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore, Spending } from '../store/jobs.ts';
-import type { Job } from './job.ts';
+import type { Job, Passage } from './job.ts';
 import { type ModelRequest, type ResearchModel, TokensSpentError } from './model.ts';
 
 export interface ResearchSettings {
@@ -54,6 +54,8 @@ export interface RunContext extends ResearchDeps {
   signal: AbortSignal;
   isCancelled(): boolean;
   budget: BudgetMeter;
+  /** Passages found so far, by text and dimension: a stored text never changes. */
+  passages: Map<string, Passage[]>;
   /** Signal and accounting of model calls for this job. */
   ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'onNote' | 'principal' | 'tokensLeft'>;
 }

@@ -67,7 +67,11 @@ export interface Spending {
   costUsd: number | undefined;
 }
 
-type Watcher = () => void;
+/** An event of a job and its number in the log. */
+export type NumberedEvent = Pick<LoggedEvent<ResearchEvent>, 'sequence' | 'event'>;
+
+/** Gets the events of each commit, which may have none. */
+type Watcher = (events: readonly NumberedEvent[]) => void;
 
 /** Jobs and their events. A change of a job and the events that tell of it are written together or not at all. */
 export class JobStore {
@@ -129,6 +133,14 @@ export class JobStore {
     return row === undefined ? undefined : toJob(row);
   }
 
+  /** Without the report and the rest of the row, as a running job asks again and again. */
+  stateOf(id: string): { status: Job['status']; closed: boolean } | undefined {
+    const row = this.#database
+      .prepare<{ status: Job['status']; closed: number }>('SELECT status, closed FROM jobs WHERE id = ?')
+      .get(id);
+    return row && { status: row.status, closed: row.closed === 1 };
+  }
+
   /** Jobs that a stop of the process left unfinished, oldest first. */
   open(): Job[] {
     return this.#database.prepare<JobRow>(`${JOB} WHERE closed = 0 ORDER BY created_at`).all().map(toJob);
@@ -150,15 +162,15 @@ export class JobStore {
   /** Writes the change and appends the events in one transaction, then wakes whoever follows the job. */
   commit(id: string, events: readonly NewEvent[], change: () => void = () => undefined): void {
     const timestamp = new Date().toISOString();
-    this.#database.transaction(() => {
+    const stamped = events.map(({ type, data }) => ({ type, ...(data !== undefined && { data }), timestamp }));
+    const sequences = this.#database.transaction(() => {
       change();
-      if (events.length > 0)
-        this.#log.append(
-          id,
-          events.map(({ type, data }) => ({ type, ...(data !== undefined && { data }), timestamp })),
-        );
+      return stamped.length > 0 ? this.#log.append(id, stamped) : [];
     });
-    for (const wake of this.#watchers.get(id) ?? []) wake();
+    const watchers = this.#watchers.get(id);
+    if (watchers === undefined) return;
+    const numbered = stamped.map((event, index) => ({ sequence: sequences[index] ?? 0, event }));
+    for (const wake of watchers) wake(numbered);
   }
 
   /** To be called inside `commit`. */
@@ -203,7 +215,7 @@ export class JobStore {
     return row?.n ?? 0;
   }
 
-  /** Calls back after each commit of the job, until the returned function is called. */
+  /** Calls back after each commit of the job with its events, until the returned function is called. */
   watch(id: string, wake: Watcher): () => void {
     const watchers = this.#watchers.get(id) ?? new Set();
     this.#watchers.set(id, watchers.add(wake));

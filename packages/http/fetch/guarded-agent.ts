@@ -4,10 +4,12 @@ import type { AddressPolicy, ResolvedAddress } from './address-policy.ts';
 
 export { undiciFetch };
 
+/** What an agent is destroyed with at the end of its exchange. Made once: an error of its own with its stack costs more than the rest. */
+export const exchangeOver = new Error('The exchange is over.');
+
 /** Every connection resolves and checks its host itself, and connects to nothing but what was checked. */
 export function createGuardedAgent(policy: AddressPolicy, signal: AbortSignal): Agent {
   return new Agent({
-    pipelining: 0,
     connect: (options, callback) => {
       policy.resolve(options.hostname, signal).then(
         (addresses) =>

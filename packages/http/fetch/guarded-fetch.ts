@@ -70,7 +70,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     const deadline = AbortSignal.timeout(settings.timeoutMs);
     const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
     // The client is heavy, and many processes never fetch a page: it is loaded with the first one.
-    const { createGuardedAgent, undiciFetch } = await import('./guarded-agent.ts');
+    const { createGuardedAgent, exchangeOver, undiciFetch } = await import('./guarded-agent.ts');
     const agent = createGuardedAgent(policy, signal);
     let isAnswered = false;
     try {
@@ -85,7 +85,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     } catch (error) {
       throw explain(error, { url, ms: settings.timeoutMs, deadline, given: request.signal, isAnswered });
     } finally {
-      await agent.destroy();
+      await agent.destroy(exchangeOver);
     }
   };
 }
