@@ -44,9 +44,10 @@ export class ExtractionPool {
    * takes one document of an owner at a time; what comes from the web gets little of it, and none if it has text.
    */
   async extract(
-    raw: RawDocument,
+    given: RawDocument,
     { signal, owner = '', isFromWeb = false, mayRecognise = true }: ExtractOptions = {},
   ): Promise<ExtractedDocument> {
+    const raw = { ...given, bytes: withOwnMemory(given.bytes) };
     let read: ExtractedDocument | undefined;
     try {
       const { hasPictures = false, ...document } = await this.#pool.run(raw, signal);
@@ -80,4 +81,9 @@ export class ExtractionPool {
   async stop(): Promise<void> {
     await Promise.all([this.#pool.stop(), this.#recognition.stop()]);
   }
+}
+
+/** A thread gets a copy of all the memory behind a view: of a small page that is Node's pool of 64 KB. */
+function withOwnMemory(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength < bytes.buffer.byteLength / 2 ? new Uint8Array(bytes) : bytes;
 }

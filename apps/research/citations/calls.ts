@@ -14,6 +14,9 @@ const MAIL = String.raw`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`;
 const PHONE = String.raw`(?<![\d.,])(?:\+\d{1,3}[\s().-]?|0\d{1,4}[\s/-])\d[\d\s().-]{5,}\d|\b1-\d{3}-[\dA-Z]{3,}(?:-[\dA-Z]{2,})?`;
 const WALLET = String.raw`\b(?:0x[0-9a-fA-F]{40}|bc1[0-9a-z]{20,}|[A-Z]{2}\d{2}(?:\s?\d{4}){4,7})\b`;
 const ADDRESS = new RegExp(`${WEB}|${MAIL}|${PHONE}|${WALLET}`, 'gu');
+/** Most sentences have no sign of an address, and looking for one at every place of a text takes long. */
+const NUMBER = new RegExp(`${PHONE}|${WALLET}`, 'u');
+const SIGN = /@|\/\/|www\./;
 /** A host without a scheme leads somewhere too when a sentence tells the reader to go there. */
 const HOST =
   /(?<![\w@.-])(?:[a-z0-9-]+\.)+(?:com|net|org|info|biz|io|shop|xyz|top|site|online|club|link|click|example|test|ru|cn|tk)(?![\w-])/iu;
@@ -64,7 +67,7 @@ function isImperative(start: string): boolean {
 
 function hasAddress(text: string): boolean {
   ADDRESS.lastIndex = 0;
-  return ADDRESS.test(text) || text.includes(LEFT_OUT);
+  return (SIGN.test(text) ? ADDRESS : NUMBER).test(text) || text.includes(LEFT_OUT);
 }
 
 /** What a reader could follow, call or pay is left out: reports lead to their sources and nowhere else. */
