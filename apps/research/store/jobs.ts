@@ -162,7 +162,11 @@ export class JobStore {
   /** Writes the change and appends the events in one transaction, then wakes whoever follows the job. */
   commit(id: string, events: readonly NewEvent[], change: () => void = () => undefined): void {
     const timestamp = new Date().toISOString();
-    const stamped = events.map(({ type, data }) => ({ type, ...(data !== undefined && { data }), timestamp }));
+    const stamped = events.map(({ type, data }) => ({
+      type,
+      ...(data !== undefined && { data }),
+      timestamp,
+    }));
     const sequences = this.#database.transaction(() => {
       change();
       return stamped.length > 0 ? this.#log.append(id, stamped) : [];
