@@ -1,9 +1,17 @@
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { freePort, type ModelServer, startChild, startModelServer, temporaryHome } from '@trunkline/testing';
+import { text } from 'node:stream/consumers';
+import {
+  freePort,
+  type ModelServer,
+  startChild,
+  startModelServer,
+  temporaryHome,
+  waitFor,
+} from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorHeaders } from '../operator/operator-headers.ts';
 
@@ -13,9 +21,9 @@ let model: ModelServer;
 let url: string;
 const children: ReturnType<typeof startChild>[] = [];
 
-const run = (argv: string[], environment: Record<string, string> = {}) => {
+const run = (argv: string[], environment: Record<string, string> = {}, nodeFlags: string[] = []) => {
   const variables = { TRUNKLINE_HOME: home.path, SWITCHBOARD_API_KEY: 'key-of-the-test', ...environment };
-  const child = startChild(launcher, { arguments: argv, environment: variables });
+  const child = startChild(launcher, { arguments: argv, environment: variables, nodeFlags });
   children.push(child);
   return child;
 };
@@ -182,6 +190,37 @@ describe('trunkline send', () => {
     expect(chat.output()).toContain('A2A_AUTH_TOKEN was not sent, as no service of');
     expect(headers.length).toBeGreaterThan(1);
     expect(JSON.stringify(headers)).not.toContain('key-of-the-test');
+  });
+
+  it('gets the answer although the switchboard takes its time to accept the message', async () => {
+    // Garbage is collected all the time meanwhile: a stream that nobody holds would be cancelled.
+    const collecting = `data:text/javascript,
+      import { setFlagsFromString } from 'node:v8';
+      import { runInNewContext } from 'node:vm';
+      setFlagsFromString('--expose-gc');
+      const collect = runInNewContext('gc');
+      setInterval(() => { collect(); console.error('collected'); }, 10).unref();`;
+    const collections = () => child.output().split('collected').length;
+    let feed: ServerResponse | undefined;
+    const slow = createServer(async (request, response) => {
+      if (request.method !== 'POST') {
+        feed = response.writeHead(200, { 'content-type': 'text/event-stream' });
+        return feed.write(': here\n\n');
+      }
+      const { correlationId } = JSON.parse(await text(request));
+      const before = collections();
+      await waitFor(() => collections() > before + 20);
+      const answer = { topic: 'message.outbound.cli', correlationId, payload: { content: 'slowly' } };
+      feed?.write(`data: ${JSON.stringify(answer)}\n\n`);
+      return response.end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(slow, 'listening');
+    const { port } = slow.address() as AddressInfo;
+    const child = run(['send', '--url', `http://127.0.0.1:${port}`, 'x'], {}, ['--import', collecting]);
+    expect(await child.exited, child.output()).toMatchObject({ code: 0 });
+    slow.closeAllConnections();
+    slow.close();
+    expect(child.output()).toContain('slowly');
   });
 
   it('says so when the switchboard dies while it works on the answer', async () => {

@@ -156,10 +156,10 @@ export class SwitchboardClient {
     const ending = new AbortController();
     const limit = AbortSignal.timeout(this.#place.timeoutS * 1000);
     try {
-      const stream = await this.#listen(AbortSignal.any([ending.signal, limit]));
+      const received = await this.#listen(AbortSignal.any([ending.signal, limit]));
       const payload = { content, ...(skill !== undefined && { skillHint: skill }) };
       await this.#post('/publish', { topic: 'message.inbound.cli', payload, correlationId });
-      yield* eventsOf(stream, correlationId);
+      yield* eventsOf(received, correlationId);
     } catch (error) {
       if (isBrokenOff(error)) throw lost(error);
       if (!limit.aborted) throw error;
@@ -174,10 +174,10 @@ export class SwitchboardClient {
     await this.#post('/api/a2a/input', { requestId, answer });
   }
 
-  async #listen(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  async #listen(signal: AbortSignal): Promise<ReturnType<typeof readSse>> {
     const response = await this.#fetch('/api/bus/stream?topic=%23', { signal });
     if (response.body === null) throw new CommandError('The switchboard sent no stream.');
-    return response.body;
+    return readSse(response.body);
   }
 
   async #post(path: string, body: unknown): Promise<void> {
@@ -218,10 +218,10 @@ async function reasonIn(response: Response): Promise<string> {
 }
 
 async function* eventsOf(
-  stream: ReadableStream<Uint8Array>,
+  received: ReturnType<typeof readSse>,
   correlationId: string,
 ): AsyncGenerator<SendEvent> {
-  for await (const { data } of readSse(stream)) {
+  for await (const { data } of received) {
     const parsed = messageSchema.safeParse(JSON.parse(data));
     if (!parsed.success || parsed.data.correlationId !== correlationId) continue;
     const { topic, payload } = parsed.data;

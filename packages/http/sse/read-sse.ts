@@ -23,10 +23,21 @@ type ByteSource = { readonly body: Bytes | null } | Bytes;
 
 const DEFAULT_MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 
-/** Reads server-sent events as the HTML standard tells browsers to. */
-export async function* readSse(
+/**
+ * Reads server-sent events as the HTML standard tells browsers to. Takes hold of the stream when called: Node cancels a body
+ * that nobody has started to read as soon as its Response is garbage collected.
+ */
+export function readSse(
   source: ByteSource,
-  { onComment, onRetry, maxEventLength: limit = DEFAULT_MAX_EVENT_LENGTH }: ReadSseOptions = {},
+  options: ReadSseOptions = {},
+): AsyncGenerator<ReceivedEvent, void, undefined> {
+  const bytes = bytesOf(source)[Symbol.asyncIterator]();
+  return readEvents({ [Symbol.asyncIterator]: () => bytes }, options);
+}
+
+async function* readEvents(
+  source: Bytes,
+  { onComment, onRetry, maxEventLength: limit = DEFAULT_MAX_EVENT_LENGTH }: ReadSseOptions,
 ): AsyncGenerator<ReceivedEvent, void, undefined> {
   const events: ReceivedEvent[] = [];
   let lastId = '';
@@ -45,7 +56,7 @@ export async function* readSse(
   });
   const decoder = new TextDecoder();
   let endsWithCr = false;
-  for await (const bytes of bytesOf(source)) {
+  for await (const bytes of source) {
     const text = decoder.decode(bytes, { stream: true });
     parser.feed(text);
     if (text !== '') endsWithCr = text.endsWith('\r');

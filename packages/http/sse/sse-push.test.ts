@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
@@ -178,6 +180,29 @@ describe('sse from a source that does not wait', () => {
     const client = await rawClient(server.port);
     client.write(getRequest('/events'));
     await client.until(': keepalive\n\n');
+  });
+
+  it('reaches a reader that waited, though the response it came with was garbage collected', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const { server, subscriber } = await startPush();
+    let collected = false;
+    const registry = new FinalizationRegistry(() => {
+      collected = true;
+    });
+    const events = await (async () => {
+      const response = await fetch(`${server.url}/events`);
+      registry.register(response, undefined);
+      return readSse(response.body!);
+    })();
+    const { send, end } = await subscriber();
+    await eventually(() => {
+      collect();
+      expect(collected).toBe(true);
+    });
+    send({ data: 'still here' });
+    end();
+    expect(await events.next()).toMatchObject({ value: { data: 'still here' } });
   });
 
   it('breaks off when subscribing fails', async () => {
