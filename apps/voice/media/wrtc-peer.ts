@@ -4,7 +4,6 @@ import type { AudioFrame } from '../speech/audio/samples.ts';
 import {
   type Candidate,
   type Channel,
-  hasCandidates,
   mediaErrors,
   mediaKinds,
   type Peer,
@@ -64,6 +63,8 @@ class WrtcPeer implements Peer {
   readonly #source: InstanceType<Wrtc['nonstandard']['RTCAudioSource']>;
   readonly #track: MediaStreamTrack;
   readonly #channels = new Set<WrtcChannel>();
+  /** The ICE credentials, new after an ICE restart, for which candidates were found. */
+  readonly #gatheredFor = new Set<string>();
   #sink: { track: MediaStreamTrack; stop(): void } | undefined;
   #offeredChannel = false;
   #closed = false;
@@ -82,6 +83,9 @@ class WrtcPeer implements Peer {
     this.#connection.addEventListener('connectionstatechange', changed);
     this.#connection.addEventListener('iceconnectionstatechange', changed);
     this.#connection.addEventListener('datachannel', ({ channel }) => this.#adopt(channel, 'client'));
+    this.#connection.addEventListener('icecandidate', ({ candidate }) => {
+      if (candidate) this.#gatheredFor.add(candidate.usernameFragment ?? '');
+    });
   }
 
   get state(): PeerState {
@@ -91,14 +95,17 @@ class WrtcPeer implements Peer {
   }
 
   async answer(sdp: string): Promise<string> {
+    let ufrag: string;
     try {
       await this.#connection.setRemoteDescription({ type: 'offer', sdp });
       await this.#arrange(sdp);
-      await this.#connection.setLocalDescription(await this.#connection.createAnswer());
+      const answer = await this.#connection.createAnswer();
+      ufrag = /^a=ice-ufrag:(\S+)/m.exec(answer.sdp ?? '')?.[1] ?? '';
+      await this.#connection.setLocalDescription(answer);
     } catch (error) {
       throw mediaErrors.bad_offer({ reason: errorMessage(error) }, { cause: error });
     }
-    await this.#gathered();
+    await this.#gathered(ufrag);
     return this.#connection.localDescription?.sdp ?? '';
   }
 
@@ -137,7 +144,7 @@ class WrtcPeer implements Peer {
     this.#closed = true;
     this.#sink?.stop();
     this.#track.stop();
-    for (const channel of this.#channels) channel.close();
+    for (const channel of this.#channels) channel.release();
     this.#connection.close();
   }
 
@@ -173,10 +180,7 @@ class WrtcPeer implements Peer {
   }
 
   #adopt(channel: RTCDataChannel, madeBy: Channel['madeBy']): void {
-    if (this.#closed) {
-      channel.close();
-      return;
-    }
+    if (this.#closed) return;
     const adopted = new WrtcChannel(channel, madeBy, {
       opened: () => this.#events.channelOpened(adopted),
       closed: () => {
@@ -188,22 +192,24 @@ class WrtcPeer implements Peer {
     this.#channels.add(adopted);
   }
 
-  async #gathered(): Promise<void> {
-    if (this.#hasGathered) return;
+  async #gathered(ufrag: string): Promise<void> {
+    if (this.#hasGathered(ufrag)) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, gatheringLimitMs);
       this.#connection.addEventListener('icegatheringstatechange', () => {
-        if (!this.#hasGathered) return;
+        if (!this.#hasGathered(ufrag)) return;
         clearTimeout(timer);
         resolve();
       });
     });
   }
 
-  /** After a restart the state is still the old one. */
-  get #hasGathered(): boolean {
-    const { iceGatheringState, localDescription } = this.#connection;
-    return iceGatheringState === 'complete' && hasCandidates(localDescription?.sdp ?? '');
+  /**
+   * Just after an ICE restart the state is still the old one. Does not look at `localDescription`: the library adds
+   * candidates to it in another thread, without a lock, and reading it meanwhile can crash the process.
+   */
+  #hasGathered(ufrag: string): boolean {
+    return this.#gatheredFor.has(ufrag) && this.#connection.iceGatheringState === 'complete';
   }
 }
 
@@ -260,9 +266,12 @@ class WrtcChannel implements Channel {
     }
   }
 
-  /** Reports nothing from now on. */
-  close(): void {
+  /**
+   * Reports and sends nothing from now on. The connection closes its channels itself: every call of a channel can crash the
+   * process while the other side closes it, as the library lets go of it in another thread without a lock.
+   */
+  release(): void {
     this.#released = true;
-    this.#channel.close();
+    this.#open = false;
   }
 }
