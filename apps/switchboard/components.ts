@@ -85,7 +85,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const bus = component(
     'bus',
     {},
-    () => openBus(options, { logger, waitForServers: true }),
+    () => openBus(options, { logger, waitForServers: true, streamsFile: join(home, 'nats-streams.json') }),
     (running) => running.stop(),
   );
   const monitor = component('bus monitor', { bus }, ({ bus }) => createBusMonitor(bus, logger));

@@ -56,6 +56,21 @@ describe('alerts', () => {
     expect(alerts()[2].payload.content).toBe('Error in router: still (and 5 more since the last alert)');
   });
 
+  it('tell of each loss of the bus at once, whoever leads, and the operator too', async () => {
+    await leader.stop();
+    const names = ['bus-journal', 'bus-dead', 'KV_bus-progress'];
+    for (const stream of names) await fail('bus', 'bus', `${stream} had vanished.`, { stream });
+    await waitFor(() => alerts().length === 3);
+    expect(alerts().map(({ payload }) => payload)).toEqual(
+      names.map((stream) => ({
+        key: `lost:${stream}`,
+        severity: 'critical',
+        content: `${stream} had vanished.`,
+      })),
+    );
+    await waitFor(() => board.on('operator.message.request').length === 3);
+  });
+
   it('do not follow from alerts that could not be posted', async () => {
     await fail('deliveries', 'chat', 'no such channel', { topic: 'message.outbound.chat.alert' });
     await settled();

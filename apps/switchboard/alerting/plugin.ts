@@ -5,7 +5,7 @@ import { BoundedMap } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Leader } from '../cluster/leader.ts';
-import { onBehalf } from '../core/messages.ts';
+import { derivedId, onBehalf } from '../core/messages.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { throwBusFailure } from '../errors.ts';
@@ -60,15 +60,35 @@ export class AlertingPlugin implements Plugin {
   }
 
   async #error(message: Message, bus: Bus): Promise<void> {
-    const { source, plugin, error, topic } = fieldsOf(message.payload);
+    const { source, plugin, error, topic, stream } = fieldsOf(message.payload);
     // Otherwise an alert that cannot be posted would cause the next one.
     if (topic === alertTopic) return;
+    if (typeof stream === 'string') {
+      await this.#lost(stream, text(error) ?? '', message, bus);
+      return;
+    }
     const key = `${text(source) ?? 'unknown'}:${text(plugin) ?? ''}`;
     const heldBack = this.#errors.pass(key);
     if (heldBack === undefined) return;
     const more = heldBack === 0 ? '' : ` (and ${heldBack} more since the last alert)`;
     const content = `Error in ${text(plugin) ?? text(source) ?? 'the switchboard'}: ${text(error) ?? 'no reason was given'}${more}`;
     await this.#post({ key, severity: 'medium', content }, message, bus);
+  }
+
+  /**
+   * The bus has lost messages or what it knew, which it says once: none is held back, and every switchboard posts it, as there
+   * may be no leader then. The journal takes the id once.
+   */
+  async #lost(stream: string, content: string, cause: Message, bus: Bus): Promise<void> {
+    const principal = onBehalf(cause, 'switchboard');
+    const about = { correlationId: cause.correlationId, parentId: cause.id, principal };
+    const id = (purpose: string) => derivedId(cause.id, purpose);
+    const told = content.slice(0, longestText);
+    const alert: Alert = { key: `lost:${stream}`, severity: 'critical', content: told };
+    const source = { interface: 'alerting' };
+    await bus.publish({ topic: alertTopic, payload: alert, source, id: id('alert'), ...about });
+    const payload = { content: told, urgency: 'high' };
+    await bus.publish({ topic: 'operator.message.request', payload, id: id('operator'), ...about });
   }
 
   /** Many drops for the same reason are one alert. */

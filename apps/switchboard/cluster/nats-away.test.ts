@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type ModelServer,
@@ -6,6 +6,7 @@ import {
   natsMissing,
   startModelServer,
   startNatsServer,
+  temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -82,6 +83,46 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
     await running.stop();
     await expect(running.fetch('/healthz')).rejects.toThrow();
   }, 30_000);
+
+  it('says once what NATS lost while no switchboard ran', async () => {
+    const home = temporaryDirectory();
+    const startAgain = () => startSwitchboard({ env: { NATS_URL: nats.url }, home: home.path });
+    const lost = async (running: TestSwitchboard): Promise<string[]> => {
+      const { data } = (await running.call('/api/alerts')).body;
+      return data
+        .filter(({ severity }: Json) => severity === 'critical')
+        .map(({ content }: Json) => content)
+        .toSorted();
+    };
+    try {
+      await (await startAgain()).stop();
+      await nats.kill();
+      rmSync(nats.store, { recursive: true });
+      await nats.start();
+      const running = await startAgain();
+      const told = await waitFor(
+        async () => {
+          const all = await lost(running);
+          return all.some((words) => words.includes('bus-journal')) &&
+            all.some((words) => words.includes('bus-dead'))
+            ? all
+            : undefined;
+        },
+        { timeoutMs: 30_000 },
+      );
+      expect(told.join()).toContain('Messages that were accepted before and not yet handled are lost');
+      await running.stop();
+      const last = await startAgain();
+      await last.call('/api/incidents', { title: 'Later', severity: 'low' });
+      await waitFor(async () =>
+        (await last.call('/api/alerts')).body.data.some(({ severity }: Json) => severity === 'low'),
+      );
+      expect(new Set(await lost(last)).size).toBe((await lost(last)).length);
+      await last.stop();
+    } finally {
+      home.remove();
+    }
+  }, 120_000);
 
   it('does not start with credentials that NATS refuses', async () => {
     await nats.stop();

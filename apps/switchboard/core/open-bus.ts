@@ -17,6 +17,8 @@ export interface BusSettings {
   connectTimeoutMs?: number;
   /** Gives a bus also while NATS is away. */
   waitForServers?: boolean;
+  /** Records when the streams on NATS were created, to notice what vanishes while no switchboard runs. */
+  streamsFile?: string;
 }
 
 const durableTopics = [

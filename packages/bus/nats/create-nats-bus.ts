@@ -11,7 +11,8 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   const durableTopics = new DurableTopics(options.durableTopics);
   const { openNatsBus } = await import('./nats-bus.ts');
   const logger = options.logger ?? silentLogger;
-  const open = () => openNatsBus(options, { settings, natsSettings, durableTopics, logger });
+  const { streamsFile } = options;
+  const open = () => openNatsBus(options, { settings, natsSettings, durableTopics, streamsFile, logger });
   try {
     return await open();
   } catch (failure) {

@@ -2,9 +2,9 @@ import { AckPolicy, type ConsumerConfig, type ConsumerInfo, DeliverPolicy } from
 import { type Msg, type MsgHdrs, nanos } from '@nats-io/transport-node';
 import type { DurableOptions } from '../delivery/attempts.ts';
 import type { Settings } from '../options.ts';
+import { found } from './jetstream-errors.ts';
 import type { NatsSettings } from './options.ts';
 import { filterOf, type Resources } from './resources.ts';
-import { found } from './stream-keeper.ts';
 
 type NamedConfig = Partial<ConsumerConfig> & { durable_name: string };
 

@@ -11,6 +11,7 @@ import type {
   BusCluster,
   DeadLetter,
   Draft,
+  Handler,
   HistoryEntry,
   HistoryQuery,
   Lease,
@@ -19,9 +20,13 @@ import type {
   MemoryOptions,
   Published,
   ReplayTarget,
+  SubscribeOptions,
+  Subscription,
 } from '../port.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { DurableConsumers } from './durable-consumers.ts';
+import { untilElected } from './jetstream-errors.ts';
+import { LossReports } from './loss-reports.ts';
 import { NatsDeadLetters } from './nats-dead-letters.ts';
 import { NatsDurable } from './nats-durable.ts';
 import { readNatsHistory } from './nats-history.ts';
@@ -32,23 +37,35 @@ import { NatsRetention } from './nats-retention.ts';
 import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
 import { openResources, type Resources, subjectOf } from './resources.ts';
-import { describeStream, hasQuorum, type Loss, untilElected } from './stream-keeper.ts';
+import { describeStream, hasQuorum, type Loss } from './stream-keeper.ts';
+import { openStreamRecords, type StreamRecords } from './stream-records.ts';
 
 /** A load balancer waits for the answer. */
 const probeTimeoutMs = 2000;
 
 interface Setup extends BusSetup {
   natsSettings: NatsSettings;
+  /** Where it is recorded when the streams were created. */
+  streamsFile: string | undefined;
 }
 
 export async function openNatsBus(access: NatsAccess, setup: Setup): Promise<Bus> {
   const { natsSettings, logger } = setup;
   const connection = await openConnection(access, natsSettings.connectTimeoutMs, logger);
   try {
-    let report: (loss: Loss) => void = () => undefined;
-    const resources = await openResources(connection, { ...setup, onLoss: (loss) => report(loss) });
-    const bus = new NatsBus(connection, resources, setup);
-    report = (loss) => void bus.reportLoss(loss);
+    const records = await openStreamRecords(setup.streamsFile, logger);
+    const early: Loss[] = [];
+    let report = (loss: Loss): void => {
+      early.push(loss);
+    };
+    const resources = await openResources(connection, {
+      ...setup,
+      records,
+      onLoss: (loss) => report(loss),
+    });
+    const bus = new NatsBus(connection, resources, { ...setup, records });
+    for (const loss of early) bus.losses.add(loss);
+    report = (loss) => bus.losses.add(loss);
     return bus;
   } catch (error) {
     await connection.nats.close();
@@ -57,6 +74,8 @@ export async function openNatsBus(access: NatsAccess, setup: Setup): Promise<Bus
 }
 
 class NatsBus extends BaseBus {
+  /** Losses that are to be reported. */
+  readonly losses: LossReports;
   protected readonly engine = 'nats';
   protected readonly live: NatsLive;
   protected readonly durable: NatsDurable;
@@ -70,9 +89,13 @@ class NatsBus extends BaseBus {
   #maintaining = false;
   #published = 0;
 
-  constructor(connection: Connection, resources: Resources, setup: Setup) {
+  constructor(
+    connection: Connection,
+    resources: Resources,
+    setup: Omit<Setup, 'streamsFile'> & { records: StreamRecords },
+  ) {
     super(setup);
-    const { settings, natsSettings, durableTopics } = setup;
+    const { settings, natsSettings, durableTopics, records, logger } = setup;
     this.#connection = connection;
     this.#resources = resources;
     this.#natsSettings = natsSettings;
@@ -83,6 +106,13 @@ class NatsBus extends BaseBus {
       restoreStreams: () => this.#restore(),
     });
     this.#deadLetters = new NatsDeadLetters(resources, this.#outbox, natsSettings.prefix);
+    this.losses = new LossReports({
+      marks: resources.progress,
+      publish: (draft) => this.publish(draft),
+      restore: () => this.#restore(),
+      records,
+      logger,
+    });
     this.live = new NatsLive(connection, natsSettings.prefix, durableTopics, this.delivery);
     this.durable = new NatsDurable({
       connection,
@@ -106,6 +136,16 @@ class NatsBus extends BaseBus {
     const stored = this.setup.durableTopics.has(topic);
     await this.#outbox.send(stored ? { subject, text, key: id } : { subject, text });
     return { id, correlationId };
+  }
+
+  override async subscribe(
+    pattern: string,
+    handler: Handler,
+    options?: SubscribeOptions,
+  ): Promise<Subscription> {
+    const subscription = await super.subscribe(pattern, handler, options);
+    if (pattern === errorTopic) this.losses.heard();
+    return subscription;
   }
 
   /** Who listens elsewhere is not known here. */
@@ -178,6 +218,7 @@ class NatsBus extends BaseBus {
 
   protected async close(): Promise<void> {
     this.durable.end();
+    this.losses.close();
     await Promise.all([...this.#leases].map((lease) => this.#giveUp(lease)));
     this.#outbox.close();
     await this.#connection.flush();
@@ -242,32 +283,6 @@ class NatsBus extends BaseBus {
     if (hasQuorum(stream)) return;
     const words = `Of ${stream.replicas} copies of the journal on NATS too few answer. Start the other servers.`;
     throw new BusError('unavailable', words);
-  }
-
-  /** Says on the bus what may be lost, once, whoever has created the new stream. */
-  async reportLoss(loss: Loss): Promise<void> {
-    const { stream, words } = loss;
-    const payload = { source: 'bus', plugin: 'bus', stream, error: words };
-    try {
-      if (await this.#isFirstToReport(loss)) await this.publish({ topic: errorTopic, payload });
-    } catch (error) {
-      this.setup.logger.error({ stream, err: error }, `failed to publish ${errorTopic}`);
-    }
-  }
-
-  /** Twice is better than never: only another report that is there for sure makes it false. */
-  async #isFirstToReport({ stream, created }: Loss): Promise<boolean> {
-    if (created === undefined) return true;
-    const { progress } = this.#resources;
-    const key = `vanished.${stream}.${Date.parse(created)}`;
-    // The bucket itself may be among what has vanished.
-    await this.#restore();
-    try {
-      await progress.create(key, '');
-      return true;
-    } catch {
-      return (await progress.get(key).catch(() => null)) === null;
-    }
   }
 
   #untilElected<Answer>(ask: () => Promise<Answer>): Promise<Answer> {

@@ -2,10 +2,10 @@ import type { Entry } from '../delivery/attempts.ts';
 import { unknownDeadLetter } from '../errors.ts';
 import { deepFreeze } from '../message.ts';
 import type { DeadLetter, Message } from '../port.ts';
+import { found } from './jetstream-errors.ts';
 import { readStream, stateOf } from './nats-history.ts';
 import type { Outbox } from './outbox.ts';
 import { type Resources, subjectOf } from './resources.ts';
-import { found } from './stream-keeper.ts';
 
 const listed = 1000;
 const longestError = 1000;

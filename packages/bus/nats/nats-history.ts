@@ -13,8 +13,8 @@ import { BusError } from '../errors.ts';
 import type { BusLogger, HistoryEntry, HistoryQuery } from '../port.ts';
 import { checkPattern, coversPattern, matchesTopic } from '../topics/topic.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
+import { isTemporary, StaleCopyError } from './jetstream-errors.ts';
 import { filterOf, onlyFor, type Resources, readMessage } from './resources.ts';
-import { isTemporary, StaleCopyError } from './stream-keeper.ts';
 
 const fetchSize = 500;
 

@@ -2,8 +2,8 @@ import type { ConsumerInfo, StreamState } from '@nats-io/jetstream';
 import { BusError } from '../errors.ts';
 import type { Settings } from '../options.ts';
 import { caughtUp } from './durable-consumers.ts';
+import { found } from './jetstream-errors.ts';
 import type { Resources } from './resources.ts';
-import { found } from './stream-keeper.ts';
 
 /** From this share of the size on old messages go, until so much is left. */
 const crowdedShare = 0.8;

@@ -27,6 +27,11 @@ export interface NatsBusOptions extends CommonOptions, NatsAccess {
   maxPending?: number;
   /** How long the connection to a server may take; default 5 seconds. */
   connectTimeoutMs?: number;
+  /**
+   * A file that records when the streams and buckets were created: what vanishes while no bus runs is then reported at the
+   * next start, as soon as this bus has a subscriber to `system.error`.
+   */
+  streamsFile?: string;
   /** Gives a bus also while no server can be used, and tries on. Wrong credentials are an error nevertheless. */
   waitForServers?: boolean;
 }

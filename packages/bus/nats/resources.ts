@@ -15,9 +15,11 @@ import type { BusLogger, Message } from '../port.ts';
 import { percentEncoded } from '../topics/topic.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
 import type { Connection } from './connection.ts';
+import { found } from './jetstream-errors.ts';
 import type { NatsSettings } from './options.ts';
 import { onlyForHeader } from './outbox.ts';
-import { found, type Loss, type NamedConfig, StreamKeeper } from './stream-keeper.ts';
+import { type Loss, type NamedConfig, StreamKeeper } from './stream-keeper.ts';
+import type { StreamRecords } from './stream-records.ts';
 
 /** Ends every subject: `>` of NATS needs one more token where `#` takes none. */
 const terminator = '~';
@@ -52,12 +54,13 @@ interface ResourceSetup {
   settings: Settings;
   natsSettings: NatsSettings;
   logger: BusLogger;
+  records: StreamRecords;
   onLoss(loss: Loss): void;
 }
 
 /** Finds or makes the streams, and brings them to the settings of this bus. */
 export async function openResources(connection: Connection, setup: ResourceSetup): Promise<Resources> {
-  const { settings, natsSettings, logger } = setup;
+  const { settings, natsSettings, logger, records } = setup;
   const { prefix, replicas } = natsSettings;
   const journal = `${prefix}-journal`;
   const deadLetters = `${prefix}-dead`;
@@ -65,7 +68,7 @@ export async function openResources(connection: Connection, setup: ResourceSetup
   try {
     const client = jetstream(connection.nats, { timeout: requestTimeoutMs });
     const manager = await jetstreamManager(connection.nats, { timeout: requestTimeoutMs });
-    const keeper = new StreamKeeper({ client, manager, replicas, logger }, setup.onLoss);
+    const keeper = new StreamKeeper({ client, manager, replicas, records, logger }, setup.onLoss);
     await keeper.stream(journalConfig(journal, prefix, setup.durableTopics, settings), {
       words: 'Messages that were accepted before and not yet handled are lost, and so is the history.',
       // Positions begin anew, and counts of the old ones must not be held against new messages.

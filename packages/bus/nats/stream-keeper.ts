@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
@@ -9,9 +8,10 @@ import {
   type StreamState,
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
-import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { errorMessage, Mutex } from '@trunkline/std';
 import type { BusLogger, BusStream } from '../port.ts';
+import { found, StaleCopyError } from './jetstream-errors.ts';
+import type { StreamRecords } from './stream-records.ts';
 
 export type NamedConfig = Partial<StreamConfig> & { name: string };
 
@@ -21,6 +21,8 @@ export interface Loss {
   words: string;
   /** Of a stream that had vanished: when the new one was created. Every bus that knew the old one finds out. */
   created?: string;
+  /** It vanished before this bus was opened. */
+  isEarlier?: boolean;
 }
 
 export interface KeeperSettings {
@@ -28,6 +30,8 @@ export interface KeeperSettings {
   manager: JetStreamManager;
   /** Undefined: three where the servers form a cluster of three or more, else one. */
   replicas: number | undefined;
+  /** What was there before this start. */
+  records: StreamRecords;
   logger: BusLogger;
 }
 
@@ -67,7 +71,6 @@ const tooFewServers: readonly number[] = [10_005, 10_023, 10_074];
 /** A peer that its leader has not heard for this long cannot confirm what is stored. */
 const silentPeerMs = 5000;
 const restoreAtMostEveryMs = 1000;
-const retryAfterMs = 250;
 const settleMs = 10_000;
 const settleEveryMs = 50;
 
@@ -205,12 +208,25 @@ export class StreamKeeper {
     const before = this.#kept.get(name);
     if (before !== undefined) await this.#restoreOne(name, before);
     const known = await found(manager.streams.info(name));
-    if (known === undefined) await this.#create(name, create);
+    if (known === undefined) {
+      await loss.clean?.();
+      await this.#create(name, create);
+    }
     const info = known ?? (await manager.streams.info(name));
+    const { created } = info;
     const fresh = { acknowledged: 0, acknowledgedAt: 0, isChecked: false };
-    this.#kept.set(name, { create, loss, created: info.created, ...fresh });
+    this.#kept.set(name, { create, loss, created, ...fresh });
+    if (before === undefined) await this.#compare(name, created, loss);
     if (known !== undefined) await this.#raise(known);
     return info;
+  }
+
+  /** Finds out what vanished while this bus did not run. */
+  async #compare(name: string, created: string, loss: LossNote): Promise<void> {
+    const { records } = this.#settings;
+    const before = records.createdAt(name);
+    if (before === undefined) await records.set(name, created);
+    else if (before !== created) this.#reportVanished({ name, before, created, isEarlier: true }, loss);
   }
 
   async #create(name: string, create: (replicas: number) => Promise<unknown>): Promise<void> {
@@ -282,63 +298,24 @@ export class StreamKeeper {
     const before = kept.created;
     kept.created = created;
     kept.acknowledged = 0;
-    const words = `The stream ${name} had vanished from NATS and was created again. ${kept.loss.words}`;
-    logger.error({ stream: name, before, created }, words);
-    this.#onLoss({ stream: name, words, created });
+    this.#reportVanished({ name, before, created, isEarlier: false }, kept.loss);
+  }
+
+  #reportVanished({ name, before, created, isEarlier }: Vanished, loss: LossNote): void {
+    const whether = isEarlier ? ' before this start, or NATS_URL names other servers now,' : '';
+    const words = `The stream ${name} had vanished from NATS${whether} and was created again. ${loss.words}`;
+    this.#settings.logger.error({ stream: name, before, created }, words);
+    this.#onLoss({ stream: name, words, created, isEarlier });
   }
 }
 
-/**
- * Tries again while the servers elect a leader, or the connection is lost. Whatever is asked must do no harm when it is
- * done twice.
- */
-export async function untilElected<Answer>(ask: () => Promise<Answer>, limit: RetryLimit): Promise<Answer> {
-  const until = performance.now() + limit.timeoutMs;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!isTemporary(error) || limit.signal.aborted || performance.now() > until) throw error;
-      await delay(retryAfterMs);
-    }
-  }
+interface Vanished {
+  name: string;
+  /** When the lost one was created. */
+  before: string;
+  created: string;
+  isEarlier: boolean;
 }
-
-interface RetryLimit {
-  timeoutMs: number;
-  signal: AbortSignal;
-}
-
-/** The copy of a stream that was asked lacks messages that are stored. */
-export class StaleCopyError extends Error {
-  constructor(sequence: number) {
-    super(`a server has not caught up with message ${sequence}`);
-  }
-}
-
-/** Whether another try may succeed as soon as there is a leader, or the servers agree. */
-export function isTemporary(error: unknown): boolean {
-  if (error instanceof JetStreamApiError) return error.status >= 500;
-  return [StaleCopyError, TimeoutError, RequestError, NoRespondersError].some(
-    (type) => error instanceof type,
-  );
-}
-
-/** What the server has under a name; undefined when it knows no such stream, consumer or message. */
-export async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof JetStreamApiError && unknownCodes.includes(error.code)) return undefined;
-    throw error;
-  }
-}
-
-const unknownCodes: readonly number[] = [
-  JetStreamApiCodes.StreamNotFound,
-  JetStreamApiCodes.ConsumerNotFound,
-  JetStreamApiCodes.NoMessageFound,
-];
 
 export function describeStream({ config, cluster, state }: StreamInfo): BusStream {
   const { leader, replicas = [] } = cluster ?? {};
