@@ -25,6 +25,7 @@ import { Seal } from './control/seal.ts';
 import { openBus } from './core/open-bus.ts';
 import { PluginHost } from './core/plugins.ts';
 import { agentFiles, createExchange } from './exchange.ts';
+import { sharedFlows } from './flows/flow-replica.ts';
 import { openA2aServer } from './gateway/a2a-gateway.ts';
 import { createApprovalRules } from './human/human-input.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -176,6 +177,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         sealing: { seal, exchange: sealExchange },
         conversations: stores.conversations,
         responses: stores.responses,
+        flowRows: stores.flowsElsewhere && sharedFlows(stores.flows, stores.flowsElsewhere),
         createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
       }),
   );

@@ -4,10 +4,12 @@ import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin, nodeName } from './cluster/leader.ts';
 import type { Peers } from './cluster/peers.ts';
+import { createRowReplica, type SharedRows } from './cluster/row-replica.ts';
 import { createStoreReplica } from './cluster/store-replica.ts';
 import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { ConversationStore } from './conversations/conversation-store.ts';
 import type { Plugin } from './core/plugins.ts';
+import type { SharedFlow } from './flows/flow-store.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
 import { OperatorPlugin } from './operator/plugin.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -37,12 +39,14 @@ interface PluginDeps {
   sealing: Sealing;
   conversations: ConversationStore;
   responses: Responses;
+  /** Where other switchboards share the bus. */
+  flowRows: SharedRows<SharedFlow> | undefined;
   createPeers(isLeader: () => boolean): Peers;
 }
 
 export function createPlugins(
   options: SwitchboardOptions,
-  { sealing, conversations, responses, createPeers }: PluginDeps,
+  { sealing, conversations, responses, flowRows, createPeers }: PluginDeps,
 ): Plugins {
   const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
@@ -76,6 +80,8 @@ export function createPlugins(
       files,
       createStoreReplica({ subject: 'conversations', store: conversations, takesOwn: true }, sealing),
       createStoreReplica({ subject: 'responses', store: responses, takesOwn: false }, sealing),
+      ...(flowRows === undefined ? [] : [createRowReplica(flowRows, sealing)]),
+      { ...createRowReplica(deliveries.shared, sealing), after: [deliveries.name] },
       new AlertingPlugin(leader),
       new OperatorPlugin(),
       sync,

@@ -14,6 +14,8 @@ import { QuestionStore } from './human/question-store.ts';
 
 export interface Stores {
   flows: FlowStore;
+  /** Copies of the flows of other switchboards, where others share the bus. */
+  flowsElsewhere: FlowStore | undefined;
   changes: ChangeStore;
   questions: QuestionStore;
   conversations: ConversationStore;
@@ -32,6 +34,7 @@ export function openStores(home: string, logger: Logger, isShared: boolean): Sto
     opened.adopt(create(join(home, file)), (store) => store.close());
   const stores = {
     flows: open((path) => new FlowStore(path), 'flows.db'),
+    flowsElsewhere: isShared ? open((path) => new FlowStore(path), 'flows-elsewhere.db') : undefined,
     changes: open((path) => new ChangeStore(path, { isShared }), 'changes.db'),
     questions: open((path) => new QuestionStore(path), 'questions.db'),
     conversations: open((path) => new ConversationStore(path), 'conversations.db'),
@@ -41,8 +44,9 @@ export function openStores(home: string, logger: Logger, isShared: boolean): Sto
     usage: open((path) => new UsageStore(path), 'usage.db'),
     responses: open((path) => new Responses(path), 'responses.db'),
   };
-  for (const store of [stores.flows, stores.conversations, stores.questions, stores.usage])
-    opened.defer(hourly(() => store.sweep(), logger));
+  const { flows, flowsElsewhere, conversations, questions, usage } = stores;
+  for (const store of [flows, flowsElsewhere, conversations, questions, usage])
+    if (store !== undefined) opened.defer(hourly(() => store.sweep(), logger));
   const closing = opened.move();
   return { ...stores, close: () => closing.dispose() };
 }

@@ -30,6 +30,8 @@ const durableTopics = [
   'cluster.conversations',
   'cluster.responses',
   'cluster.tasks',
+  'cluster.flows',
+  'cluster.deliveries',
   'ceremony.#',
   'dispatch.dropped.#',
 ];

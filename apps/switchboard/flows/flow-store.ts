@@ -8,6 +8,13 @@ interface FlowStart extends FlowOrigin {
   owner: string;
 }
 
+/** A flow as switchboards share it. */
+export interface SharedFlow extends FlowOrigin {
+  flow: Flow;
+  owner: string;
+  trace: TraceEntry[];
+}
+
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 const previewLength = 300;
 /** Deleting this many blocks the process for a few milliseconds. */
@@ -39,7 +46,8 @@ const migrations = [
   `CREATE INDEX flows_long_by_owner ON flows (owner, updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
 ];
 
-/** Values of a flow in the order of `columns`, which is that of its fields. */
+/** Values of a flow in the order of `columns`. */
+const columnNames = columns.split(', ') as (keyof Flow)[];
 const flowMarks = columns.replace(/\w+/g, '?');
 
 /** Written once: a text that is put together anew is hashed and compared anew at each call. */
@@ -72,12 +80,18 @@ export class FlowStore extends Store {
   #written: Unwritten[] | undefined;
   #lastRowid: number;
   #timer: NodeJS.Timeout | undefined;
+  #changed: (id: string) => void = () => undefined;
 
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
     this.#writes = new SharedWrites(this.database);
     this.#lastRowid =
       this.one<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM flows')?.last ?? 0;
+  }
+
+  /** Calls back with the id of each flow that changes, also of its trace. */
+  onChange(listener: (id: string) => void): void {
+    this.#changed = listener;
   }
 
   /** Opens a flow, or returns that of a redelivered message. */
@@ -105,6 +119,7 @@ export class FlowStore extends Store {
     };
     this.#lastRowid += 1;
     this.#keep({ rowid: this.#lastRowid, flow, messageId, correlationId, owner, trace: [] });
+    this.#changed(flow.id);
     return { ...flow };
   }
 
@@ -115,6 +130,7 @@ export class FlowStore extends Store {
 
   start(id: string, executorType: string, targetAgent: string): Flow | undefined {
     const now = this.now();
+    this.#changed(id);
     const fields = {
       status: 'active',
       stage: 'running',
@@ -137,6 +153,7 @@ export class FlowStore extends Store {
   block(id: string, isBlocked: boolean): void {
     const status = isBlocked ? 'blocked' : 'active';
     const now = this.now();
+    this.#changed(id);
     if (this.#change(id, { status, updatedAt: now }) !== undefined) return;
     this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [status, now, id]);
   }
@@ -165,6 +182,7 @@ export class FlowStore extends Store {
   /** Writes the flow at once. */
   finish(id: string, error: string | undefined): Flow | undefined {
     const now = this.now();
+    this.#changed(id);
     const stage = error === undefined ? 'done' : 'error';
     const errorPreview = error?.slice(0, previewLength) ?? null;
     const unwritten = this.#unwritten.get(id);
@@ -192,6 +210,7 @@ export class FlowStore extends Store {
 
   trace(id: string, event: string, details: unknown): void {
     this.#addTrace(id, this.#traced(event, details));
+    this.#changed(id);
   }
 
   /** Writes what is not written yet: something that outlives this process is about to name it. */
@@ -245,6 +264,39 @@ export class FlowStore extends Store {
     return [...(JSON.parse(first ?? '[]') as TraceEntry[]), ...later];
   }
 
+  /** A flow as others get it; undefined when there is none. */
+  shared(id: string): SharedFlow | undefined {
+    const [flow, origin, owner] = [this.get(id), this.originOf(id), this.ownerOf(id)];
+    if (flow === undefined || origin === undefined || owner === undefined) return undefined;
+    return { flow, ...origin, owner, trace: this.traceOf(id) };
+  }
+
+  /** Ids of the newest flows. */
+  newest(limit: number): string[] {
+    this.flush();
+    const sql = 'SELECT id FROM flows ORDER BY createdAt DESC, rowid DESC LIMIT ?';
+    return this.all<{ id: string }>(sql, [limit]).map(({ id }) => id);
+  }
+
+  drop(id: string): void {
+    this.write('DELETE FROM flows WHERE id = ?', [id]);
+  }
+
+  /** Stores a flow of another switchboard, unless a later state of it is known. */
+  take({ flow, messageId, correlationId, owner, trace }: SharedFlow): void {
+    if ((this.get(flow.id)?.updatedAt ?? 0) > flow.updatedAt) return;
+    this.#lastRowid += 1;
+    const entries = trace.map(({ at, event, details }) => ({
+      at,
+      event,
+      details: JSON.stringify(details ?? null),
+    }));
+    this.database.transaction(() => {
+      this.write('DELETE FROM flows WHERE id = ? OR messageId = ?', [flow.id, messageId]);
+      this.#write({ rowid: this.#lastRowid, flow, messageId, correlationId, owner, trace: entries });
+    });
+  }
+
   /** The newest first. */
   list(query: FlowQuery): Flow[] {
     this.flush();
@@ -290,7 +342,8 @@ export class FlowStore extends Store {
 
   #write(unwritten: Unwritten): void {
     const { rowid, flow, messageId, correlationId, owner, trace } = unwritten;
-    const values = [rowid, messageId, correlationId, owner, traceText(trace), ...Object.values(flow)];
+    const values: (string | number | null)[] = [rowid, messageId, correlationId, owner, traceText(trace)];
+    for (const name of columnNames) values.push(flow[name] ?? null);
     this.write(insertFlow, values);
   }
 

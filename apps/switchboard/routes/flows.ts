@@ -60,6 +60,8 @@ const mostRows = 1000;
 
 interface FlowParts {
   store: FlowStore;
+  /** Copies of the flows of other switchboards; they may be gone. */
+  elsewhere: FlowStore | undefined;
   peers: Peers;
   bus: Bus;
   senders: Pick<SurfaceSenders, 'currentSender'>;
@@ -68,12 +70,14 @@ interface FlowParts {
 }
 
 export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
-  const { store, peers, bus, senders, steps } = parts;
-  const seenBy = (id: string, viewer: Principal) => {
-    const [flow, origin] = [store.get(id), store.originOf(id)];
-    if (flow === undefined || origin === undefined || !maySee(viewer, store.ownerOf(id))) return undefined;
-    return { ...flow, ...origin, trace: store.traceOf(id) };
+  const { store, elsewhere, peers, bus, senders, steps } = parts;
+  const seenBy = (id: string, viewer: Principal, from = store) => {
+    const known = from.shared(id);
+    if (known === undefined || !maySee(viewer, known.owner)) return undefined;
+    const { flow, owner: _, ...rest } = known;
+    return { ...flow, ...rest };
   };
+  const copyOf = (id: string, viewer: Principal) => elsewhere && seenBy(id, viewer, elsewhere);
   peers.offer('flows', (query, viewer) => {
     const { since, status, limit } = listQuery.parse(query);
     return store.list({ since, status, limit, principal: viewer });
@@ -87,13 +91,15 @@ export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
       const query = context.req.valid('query');
       const { limit, offset } = query;
       const principal = context.get('principal');
-      const isAlone = peers.list().length === 1;
+      const copies = elsewhere?.list({ limit: 1, principal }) ?? [];
+      const isAlone = peers.list().length === 1 && copies.length === 0;
       if (!isAlone && offset >= mostRows) throw errors.flows_too_old({ most: mostRows });
       const end = isAlone ? offset + limit : Math.min(mostRows, offset + limit);
       const wanted = { ...query, offset: 0, limit: end };
-      const { lists: elsewhere, gap } = await peers.askForList<Flow>('flows', wanted, principal);
+      const { lists, gap } = await peers.askForList<Flow>('flows', wanted, principal);
       const found = store.list({ ...(isAlone ? query : wanted), principal });
-      const flows = isAlone ? found : newestOf([found, ...elsewhere]).slice(offset, end);
+      const copied = elsewhere?.list({ ...wanted, principal }) ?? [];
+      const flows = isAlone ? found : newestOf([copied, found, ...lists]).slice(offset, end);
       const isLast = flows.length < limit || (!isAlone && end === mostRows);
       const next = isLast ? null : offset + limit;
       return context.json({
@@ -109,9 +115,9 @@ export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
   const { flow_unknown, flow_unsure, request_gone, flow_open, steps_gone } = errors;
   /** The copy that changed last, here or elsewhere. */
   const find = async (id: string, viewer: Principal): Promise<FlowDetails> => {
-    const own = seenBy(id, viewer);
+    const known = [seenBy(id, viewer), copyOf(id, viewer)].filter((flow) => flow !== undefined);
     const { answers, gap } = await peers.askWithGap<FlowDetails>('flow', { id }, viewer);
-    const [flow] = newestOf([own === undefined ? [] : [own], answers]);
+    const [flow] = newestOf([known.toReversed(), answers]);
     if (flow !== undefined) return flow;
     if (gap.incomplete) throw flow_unsure({ id }, { headers: { 'retry-after': String(retryAfterSeconds) } });
     throw flow_unknown({ id });

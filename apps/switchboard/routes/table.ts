@@ -46,7 +46,7 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
     }),
   (app, { exchange }) => mountExperiments(app, exchange.abTests),
   (app, { bus, stores, senders, exchange: { steps }, parts: { peers } }) =>
-    mountFlows(app, { store: stores.flows, peers, bus, senders, steps }),
+    mountFlows(app, { store: stores.flows, elsewhere: stores.flowsElsewhere, peers, bus, senders, steps }),
   (app, { commands, exchange }) => mountFiles(app, commands.bus, exchange.controlPlane),
   (app, { exchange, stores: { flows }, parts: { peers } }) =>
     mountHuman(app, exchange.humanInput, peers, (correlationId) => flows.ownerOfRequest(correlationId)),

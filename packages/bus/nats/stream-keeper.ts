@@ -287,7 +287,7 @@ export class StreamKeeper {
   }
 
   async #look(name: string, kept: Kept): Promise<void> {
-    const { manager, logger } = this.#settings;
+    const { manager } = this.#settings;
     const known = await found(manager.streams.info(name));
     if (known?.created === kept.created) return;
     if (known === undefined) {

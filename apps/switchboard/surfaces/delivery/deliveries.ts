@@ -5,12 +5,13 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Delivery } from '../../api-types.ts';
 import type { Peers } from '../../cluster/peers.ts';
+import type { SharedRows } from '../../cluster/row-replica.ts';
 import { redactMessage } from '../../control/redact.ts';
 import type { Plugin, PluginContext } from '../../core/plugins.ts';
 import { hourly } from '../../core/timers.ts';
-import { throwBusFailure } from '../../errors.ts';
+import { retryAfterSeconds, throwBusFailure } from '../../errors.ts';
 import { messageFilter, type SwitchboardEnv } from '../../routes/guards.ts';
-import { type DeliveryQuery, DeliveryStore } from './delivery-store.ts';
+import { type DeliveryQuery, DeliveryStore, type SharedDelivery } from './delivery-store.ts';
 import { Outbox, type Outlet } from './outbox.ts';
 
 const errors = defineErrors({
@@ -18,6 +19,16 @@ const errors = defineErrors({
     404,
     ({ id }: { id: string }) =>
       `There is no failed delivery ${id} of a surface that is on; GET /api/deliveries?state=failed lists them.`,
+  ],
+  delivery_unsure: [
+    503,
+    ({ id }: { id: string }) =>
+      `There is no failed delivery ${id} here, and another switchboard, which may have it, does not answer: try again.`,
+  ],
+  message_gone: [
+    410,
+    ({ id }: { id: string }) =>
+      `The switchboard that failed to deliver ${id} is gone, and its message is no longer in the journal of the bus; publish it anew.`,
   ],
   letter_unknown: [
     404,
@@ -31,8 +42,13 @@ const query = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 
+/** Messages of a correlation searched for that of a delivery. */
+const searched = 1000;
+
 /** Starts before the surfaces and stops after them. */
 export interface Deliveries extends Plugin {
+  /** What the switchboards share. */
+  shared: SharedRows<SharedDelivery>;
   /** Starts to deliver what the outlet subscribes to; returns a function that ends it. */
   open(outlet: Outlet): Promise<() => Promise<void>>;
   /** Records a message that nobody can deliver now; a replay hands it to the outlet of that name. */
@@ -42,46 +58,101 @@ export interface Deliveries extends Plugin {
 }
 
 export function createDeliveries(): Deliveries {
-  let store: DeliveryStore | undefined;
-  let outbox: Outbox | undefined;
+  let running: Running | undefined;
   let stopSweeping: (() => void) | undefined;
   return {
     name: 'deliveries',
+    shared: sharedDeliveries(() => running),
     mount: (app, { bus, peers }) => {
-      const records = {
-        list: (query: DeliveryQuery) => store?.list(query) ?? [],
-        replay: (id: string) => outbox?.replay(id) ?? false,
-      };
-      peers.offer('deliveries', (asked, principal) => records.list({ ...query.parse(asked), principal }));
+      const own = (asked: DeliveryQuery) => running?.store.list(asked) ?? [];
+      const replay = (id: string) => running?.outbox.replay(id) ?? false;
+      peers.offer('deliveries', (asked, principal) => own({ ...query.parse(asked), principal }));
       // Only the operator's route asks for it.
-      peers.offer('delivery.replay', ({ id }) => records.replay(String(id)) || undefined);
-      mountDeliveries(app, bus, peers, records);
+      peers.offer('delivery.replay', ({ id }) => replay(String(id)) || undefined);
+      const list = (asked: DeliveryQuery) => [...(running?.elsewhere?.list(asked) ?? []), ...own(asked)];
+      const takeOver = async (id: string) =>
+        running?.elsewhere === undefined ? 'unknown' : await takenOver(id, running, bus, peers);
+      mountDeliveries(app, bus, peers, { list, replay, takeOver });
     },
     async start({ bus, home, logger, options }: PluginContext) {
-      store = new DeliveryStore(join(home, 'deliveries.db'));
-      outbox = new Outbox({ bus, store, logger, retryMs: options.deliveryRetryMs });
-      stopSweeping = hourly(() => store?.sweep(), logger);
+      const store = new DeliveryStore(join(home, 'deliveries.db'));
+      const isShared = bus.status().engine !== 'embedded';
+      const elsewhere = isShared ? new DeliveryStore(join(home, 'deliveries-elsewhere.db')) : undefined;
+      const outbox = new Outbox({ bus, store, logger, retryMs: options.deliveryRetryMs });
+      running = { store, elsewhere, outbox };
+      stopSweeping = hourly(() => {
+        store.sweep();
+        elsewhere?.sweep();
+      }, logger);
     },
     async stop() {
       stopSweeping?.();
-      await outbox?.stop();
-      store?.close();
-      [store, outbox] = [undefined, undefined];
+      await running?.outbox.stop();
+      running?.store.close();
+      running?.elsewhere?.close();
+      running = undefined;
     },
     open(outlet) {
-      if (outbox === undefined) throw new Error('The deliveries did not start; the log says why.');
-      return outbox.open(outlet);
+      if (running === undefined) throw new Error('The deliveries did not start; the log says why.');
+      return running.outbox.open(outlet);
     },
-    isOpen: (surface) => outbox?.isOpen(surface) ?? false,
+    isOpen: (surface) => running?.outbox.isOpen(surface) ?? false,
     refuse(surface, message, why) {
-      store?.refuse(surface, message, why);
+      running?.store.refuse(surface, message, why);
     },
   };
 }
 
+interface Running {
+  store: DeliveryStore;
+  /** Copies of the deliveries of other switchboards, where others share the bus. */
+  elsewhere: DeliveryStore | undefined;
+  outbox: Outbox;
+}
+
+/** The deliveries of this switchboard for the others, and theirs for this one. */
+function sharedDeliveries(running: () => Running | undefined): SharedRows<SharedDelivery> {
+  return {
+    subject: 'deliveries',
+    onChange: (listener) => running()?.store.onChange(listener),
+    read(id) {
+      const row = running()?.store.shared(id);
+      // Whoever had it before is gone.
+      if (row !== undefined) running()?.elsewhere?.drop(id);
+      return row;
+    },
+    newest: (limit) => running()?.store.newest(limit) ?? [],
+    take(row, node) {
+      const { store, elsewhere } = running() ?? {};
+      (store?.get(row.id) === undefined ? elsewhere : store)?.take(row, node);
+    },
+    isEmpty: () => running()?.elsewhere?.newest(1).length === 0,
+  };
+}
+
+/** Queues a failed delivery of a switchboard that is gone, from the part that failed. */
+async function takenOver(
+  id: string,
+  { store, elsewhere, outbox }: Running,
+  bus: Bus,
+  peers: Peers,
+): Promise<'queued' | 'unknown' | 'unsure' | 'gone'> {
+  const delivery = elsewhere?.shared(id);
+  if (delivery?.state !== 'failed' || !outbox.canDeliver(delivery)) return 'unknown';
+  if (!peers.isGone(elsewhere?.nodeOf(id) ?? '')) return 'unsure';
+  const { topic, correlationId } = delivery;
+  const entries = await bus.history({ topic, correlationId, limit: searched }).catch(throwBusFailure);
+  const message = entries.find((entry) => entry.message.id === id)?.message;
+  if (message === undefined) return 'gone';
+  store.adopt(delivery, message);
+  return outbox.replay(id) ? 'queued' : 'unknown';
+}
+
 interface DeliveryRecords {
+  /** Those of this switchboard, and the copies of others. */
   list(query: DeliveryQuery): Delivery[];
   replay(id: string): boolean;
+  takeOver(id: string): Promise<'queued' | 'unknown' | 'unsure' | 'gone'>;
 }
 
 /** Lists and replays deliveries. */
@@ -93,22 +164,37 @@ function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, peers: Peers, reco
     const asked = context.req.valid('query');
     const principal = context.get('principal');
     const { lists, gap } = await peers.askForList<Delivery>('deliveries', asked, principal);
-    const all = [records.list({ ...asked, principal }), ...lists].flat();
-    const deliveries = all.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, asked.limit);
-    return context.json({ success: true, ...gap, data: { count: deliveries.length, deliveries } });
+    const deliveries = latestOf([...records.list({ ...asked, principal }), ...lists.flat()]);
+    const shown = deliveries.slice(0, asked.limit);
+    return context.json({ success: true, ...gap, data: { count: shown.length, deliveries: shown } });
   });
+  const { delivery_unknown, delivery_unsure, message_gone } = errors;
   const again = describeRoute({
     summary: 'Tries a failed delivery once more, from the part that failed',
-    errors: [errors.delivery_unknown],
+    errors: [delivery_unknown, delivery_unsure, message_gone],
   });
   app.post('/api/deliveries/:id/replay', again, async (context) => {
     const id = context.req.param('id');
-    const isQueued =
-      records.replay(id) || (await peers.ask('delivery.replay', { id }, context.get('principal'))).length > 0;
-    if (!isQueued) throw errors.delivery_unknown({ id });
-    return context.json({ success: true, data: { id, state: 'queued' } }, 202);
+    const queued = () => context.json({ success: true, data: { id, state: 'queued' } }, 202);
+    if (records.replay(id)) return queued();
+    const { answers, gap } = await peers.askWithGap('delivery.replay', { id }, context.get('principal'));
+    if (answers.length > 0) return queued();
+    const outcome = await records.takeOver(id);
+    if (outcome === 'queued') return queued();
+    if (outcome === 'gone') throw message_gone({ id });
+    const isUnsure = outcome === 'unsure' || gap.incomplete;
+    if (isUnsure) throw delivery_unsure({ id }, { headers: { 'retry-after': String(retryAfterSeconds) } });
+    throw delivery_unknown({ id });
   });
   mountDeadLetters(app, bus);
+}
+
+/** Each once, as it was changed last; the newest first. */
+function latestOf(all: readonly Delivery[]): Delivery[] {
+  const latest = new Map<string, Delivery>();
+  for (const delivery of all)
+    if (delivery.updatedAt >= (latest.get(delivery.id)?.updatedAt ?? 0)) latest.set(delivery.id, delivery);
+  return [...latest.values()].toSorted((one, other) => other.updatedAt - one.updatedAt);
 }
 
 function mountDeadLetters(app: Hono<SwitchboardEnv>, bus: Bus): void {

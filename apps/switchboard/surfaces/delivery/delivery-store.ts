@@ -18,6 +18,11 @@ interface Row extends Omit<Delivery, 'references'> {
   message: string;
 }
 
+/** A delivery as switchboards share it; its message is in the journal. */
+export interface SharedDelivery extends Delivery {
+  owner: string;
+}
+
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 
 const migrations = [
@@ -31,14 +36,22 @@ const migrations = [
   `ALTER TABLE deliveries ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
    CREATE INDEX deliveries_by_owner ON deliveries (owner, updatedAt);`,
   `ALTER TABLE deliveries ADD COLUMN isRefused INTEGER NOT NULL DEFAULT 0;`,
+  'ALTER TABLE deliveries ADD COLUMN node TEXT;',
 ];
 
 const columns = 'id, surface, topic, correlationId, state, attempts, error, parts, createdAt, updatedAt';
 
 /** The state of every outbound message; deleted after seven days. */
 export class DeliveryStore extends Store {
+  #changed: (id: string) => void = () => undefined;
+
   constructor(path: string) {
     super(path, migrations);
+  }
+
+  /** Calls back with the id of each delivery that changes. */
+  onChange(listener: (id: string) => void): void {
+    this.#changed = listener;
   }
 
   /** Returns the record of a message, created on first use. One that was only refused, never tried, is queued again. */
@@ -52,7 +65,55 @@ export class DeliveryStore extends Store {
            updatedAt = excluded.updatedAt WHERE isRefused = 1`,
       [id, surface, topic, correlationId, JSON.stringify(message), now, now, ownerOfMessage(message)],
     );
+    this.#changed(id);
     return this.get(id) as Delivery;
+  }
+
+  shared(id: string): SharedDelivery | undefined {
+    const row = this.one<Row & { owner: string }>(`SELECT ${columns}, owner FROM deliveries WHERE id = ?`, [
+      id,
+    ]);
+    return row && { ...read(row), owner: row.owner };
+  }
+
+  /** Ids of the newest deliveries. */
+  newest(limit: number): string[] {
+    const sql = 'SELECT id FROM deliveries ORDER BY updatedAt DESC LIMIT ?';
+    return this.all<{ id: string }>(sql, [limit]).map(({ id }) => id);
+  }
+
+  drop(id: string): void {
+    this.write('DELETE FROM deliveries WHERE id = ?', [id]);
+  }
+
+  /** Stores a delivery of another switchboard, unless a later state of it is known. A message that is stored here stays. */
+  take(delivery: SharedDelivery, node: string): void {
+    if ((this.get(delivery.id)?.updatedAt ?? 0) > delivery.updatedAt) return;
+    const message = this.one<Row>('SELECT message FROM deliveries WHERE id = ?', [delivery.id])?.message;
+    this.#insert(delivery, message ?? '', node);
+  }
+
+  /** The switchboard that a delivery was taken from. */
+  nodeOf(id: string): string | undefined {
+    return this.one<{ node: string }>('SELECT node FROM deliveries WHERE id = ?', [id])?.node;
+  }
+
+  /** Goes on with a delivery of another switchboard. */
+  adopt(delivery: SharedDelivery, message: Message): void {
+    this.#insert(delivery, JSON.stringify(message), null);
+    this.#changed(delivery.id);
+  }
+
+  #insert(delivery: SharedDelivery, message: string, node: string | null): void {
+    const { id, surface, topic, correlationId, state, attempts, error, references, ...rest } = delivery;
+    const { createdAt, updatedAt, owner } = rest;
+    this.write(
+      `INSERT OR REPLACE INTO deliveries (${columns}, message, owner, node) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        ...[id, surface, topic, correlationId, state, attempts, error ?? null, JSON.stringify(references)],
+        ...[createdAt, updatedAt, message, owner, node],
+      ],
+    );
   }
 
   /** Records a message that nobody can deliver now, unless it is recorded already. */
@@ -112,6 +173,7 @@ export class DeliveryStore extends Store {
 
   #set(id: string, change: string, value: string | number): void {
     this.write(`UPDATE deliveries SET ${change}, updatedAt = ? WHERE id = ?`, [value, Date.now(), id]);
+    this.#changed(id);
   }
 }
 

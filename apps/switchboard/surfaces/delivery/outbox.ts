@@ -68,6 +68,11 @@ export class Outbox {
     return this.#outlets.has(surface);
   }
 
+  /** Whether an outlet here can deliver it. */
+  canDeliver(delivery: Delivery): boolean {
+    return this.#outletOf(delivery) !== undefined;
+  }
+
   /** False when there is no such failed delivery, or its surface is off. */
   replay(id: string): boolean {
     const { store } = this.#settings;

@@ -1,0 +1,43 @@
+import type { TraceEntry } from '../api-types.ts';
+import type { SharedRows } from '../cluster/row-replica.ts';
+import type { FlowStore, SharedFlow } from './flow-store.ts';
+
+/** Of a flow that has not ended, the beginning of its trace is shared: it is shared again with each change. */
+const mostOpenBytes = 65_536;
+
+/** The flows of this switchboard for the others, and theirs for this one. */
+export function sharedFlows(own: FlowStore, elsewhere: FlowStore): SharedRows<SharedFlow> {
+  return {
+    subject: 'flows',
+    onChange: (listener) => own.onChange(listener),
+    read(id, maxBytes) {
+      const row = own.shared(id);
+      if (row === undefined) return undefined;
+      // Whoever had it before is gone, or works on it no more.
+      elsewhere.drop(id);
+      const room = row.flow.status === 'complete' ? maxBytes - overheadBytes : mostOpenBytes;
+      return { ...row, trace: fitting(row.trace, room) };
+    },
+    newest: (limit) => own.newest(limit),
+    take(row) {
+      const isOwn = own.get(row.flow.id) !== undefined;
+      (isOwn ? own : elsewhere).take(row);
+    },
+    isEmpty: () => elsewhere.newest(1).length === 0,
+  };
+}
+
+/** More than all of a flow but its trace takes. */
+const overheadBytes = 16_384;
+
+/** The entries that fit, with one that says how many are left out. */
+function fitting(trace: TraceEntry[], maxBytes: number): TraceEntry[] {
+  let bytes = 0;
+  const end = trace.findIndex((entry) => {
+    bytes += Buffer.byteLength(JSON.stringify(entry));
+    return bytes > maxBytes;
+  });
+  if (end === -1) return trace;
+  const at = trace[end]?.at ?? 0;
+  return [...trace.slice(0, end), { at, event: 'cut', details: { entriesLeftOut: trace.length - end } }];
+}
