@@ -374,7 +374,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
       serviceToken: peers.serviceToken,
     }));
 
-  it('nothing of one that is gone, says so, and does not wait for it', async () => {
+  it('that something may be missing when one has gone, and does not wait for it', async () => {
     await boards.pop()?.stop();
     await waitFor(async () => (await onEach(nodes))[0].length === 1);
     for (const path of ['/api/flows', '/api/deliveries', '/api/hitl/pending'])
