@@ -37,8 +37,7 @@ export type { A2aCredentials } from './http/credentials-guard.ts';
 export type { Artifact, Message, Part, ProtocolVersion, Task, TaskState, Usage } from './protocol/model.ts';
 export { textOf } from './protocol/model.ts';
 export { citationsMediaType, sourceLines, sourcesIn } from './protocol/sources.ts';
-export type { SharedWebhook } from './push/push-service.ts';
-export type { PushDelivery } from './push/push-store.ts';
+export type { PushDelivery, SharedWebhook } from './push/push-store.ts';
 export type { Loaded } from './registry/external-agents.ts';
 export {
   type A2aDelegate,

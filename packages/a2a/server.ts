@@ -25,7 +25,8 @@ import {
 import { Operations } from './operations.ts';
 import type { Logger } from './protocol/model.ts';
 import { createPushGuard, type PushGuardOptions } from './push/delivery.ts';
-import { PushService, type SharedWebhook } from './push/push-service.ts';
+import { PushService } from './push/push-service.ts';
+import type { SharedWebhook } from './push/push-store.ts';
 import { mountRest } from './rest/rest-routes.ts';
 import { rpcRoute } from './rpc/rpc-route.ts';
 
@@ -69,8 +70,8 @@ export interface A2aServerOptions {
   current?: EngineOptions['current'];
   /** Where several services share their tasks: tells the others how one stands. */
   share?: EngineOptions['share'];
-  /** The same for their webhooks. */
-  shareWebhook?: ((change: SharedWebhook) => Promise<void>) | undefined;
+  /** The same for their webhooks; false when the others may not know it, so that it is shared again later. */
+  shareWebhook?: ((change: SharedWebhook) => Promise<boolean>) | undefined;
   /** More turns than this at once are refused; default 1000. */
   maximumRunning?: number;
   /** Why callers that nobody knows are refused although no credentials are set, if so. */

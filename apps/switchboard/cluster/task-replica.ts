@@ -108,20 +108,22 @@ export function createTaskReplica({ seal, exchange }: Sealing) {
     }
   }
 
-  /** Resolves when the others can read it, or it could not be told for now. */
-  async function shareWebhook(webhook: SharedWebhook): Promise<void> {
+  /** Resolves with true when the others can read it, with false when it could not be told for now. */
+  async function shareWebhook(webhook: SharedWebhook): Promise<boolean> {
     const { taskId, id = '' } = 'added' in webhook ? webhook.added : webhook.removed;
     if (started === undefined) {
-      untold?.set(`${taskId}/${id}`, () => shareWebhook(webhook));
-      return;
+      untold?.set(`${taskId}/${id}`, async () => void (await shareWebhook(webhook)));
+      return false;
     }
     const { log, node, logger } = started;
     try {
       const entry: WebhookEntry = { node, webhook };
       await log.shareSurely({ sealed: seal.seal(JSON.stringify(entry), taskTopic) }, taskId);
+      return true;
     } catch (error) {
       const again = isSentAgain(error) ? '; retrying' : '';
       logger.warn({ err: error, task: taskId }, `failed to share a webhook${again}`);
+      return false;
     }
   }
 

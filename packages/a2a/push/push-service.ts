@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Timer } from '@trunkline/schedule';
 import { pushNotification } from '../dialects/dialects.ts';
 import type { PushTarget } from '../dialects/read/send.ts';
@@ -14,7 +15,7 @@ import {
   type TaskEvent,
 } from '../protocol/model.ts';
 import { deliver, type Notification, type PushGuard } from './delivery.ts';
-import { type PushConfig, type PushDelivery, PushStore } from './push-store.ts';
+import { type PushConfig, type PushDelivery, PushStore, type SharedWebhook } from './push-store.ts';
 
 const intervalMs = 1500;
 
@@ -22,16 +23,11 @@ export interface PushServiceOptions {
   /** The file that holds the webhooks. */
   path: string;
   guard: PushGuard;
-  /** Tells other services that share the tasks; does not reject. */
-  share?: ((change: SharedWebhook) => Promise<void>) | undefined;
+  /** Tells other services that share the tasks; false when they may not know it. Does not reject. */
+  share?: ((change: SharedWebhook) => Promise<boolean>) | undefined;
   clock: Clock;
   logger: Logger;
 }
-
-/** A webhook of a task that several services share. */
-export type SharedWebhook =
-  /** `isSent`: the task had ended, which the service that added the webhook tells it. */
-  { added: PushConfig; isSent: boolean } | { removed: { taskId: string; id?: string | undefined } };
 
 const mostPerTask = 16;
 const sweepEveryMs = 5 * 60 * 1000;
@@ -46,6 +42,7 @@ export class PushService implements TaskObserver {
   readonly #configs = new Map<string, PushConfig[]>();
   readonly #channels = new Map<string, PushChannel>();
   #sweepTimer: Timer;
+  #isStopped = false;
 
   constructor(options: PushServiceOptions) {
     this.#options = options;
@@ -79,11 +76,15 @@ export class PushService implements TaskObserver {
 
   /** Takes over a webhook of another service; `ended` is its task, where the end that stands was reached here. */
   take(change: SharedWebhook, ended: Task | undefined): void {
+    this.#store.forgetUnshared(change);
     if ('removed' in change) {
       this.#remove(change.removed.taskId, change.removed.id);
       return;
     }
     const { added, isSent } = change;
+    const isKnown = this.list(added.taskId).some((config) => isDeepStrictEqual(config, added));
+    // One that is not sure that others know it tells them again.
+    if (isKnown && !isSent) return;
     this.#keep(added);
     if (isSent) this.#store.settle(added.taskId, added.id);
     else if (ended !== undefined) this.#notify(added, ended, lastStatus(ended));
@@ -102,8 +103,9 @@ export class PushService implements TaskObserver {
 
   /** Without an id all of them go. What is gone already is no error. Resolves when others know it. */
   async delete(taskId: string, id: string | undefined): Promise<void> {
+    const ids = id === undefined ? this.list(taskId).map((config) => config.id) : [id];
     this.#remove(taskId, id);
-    await this.#share({ removed: { taskId, id } });
+    await Promise.all(ids.map((each) => this.#share({ removed: { taskId, id: each } })));
   }
 
   #keep(config: PushConfig): void {
@@ -130,10 +132,11 @@ export class PushService implements TaskObserver {
   }
 
   /**
-   * Sends the notifications that the last process could not send any more. Gives the tasks whose end was reached here and
-   * must be shared first.
+   * Sends the notifications that the last process could not send any more, and shares the webhooks that others may not know.
+   * Gives the tasks whose end was reached here and must be shared first.
    */
   recover(find: (taskId: string) => Task | undefined): ReadonlySet<string> {
+    this.#shareAgain();
     const unshared = new Set<string>();
     for (const config of this.#store.unsettled(this.#options.clock.now())) {
       const task = find(config.taskId);
@@ -173,10 +176,12 @@ export class PushService implements TaskObserver {
     this.#note(() => {
       this.#store.sweep(this.#options.clock.now());
       this.#load();
+      this.#shareAgain();
     });
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#sweepTimer.cancel();
     for (const channel of this.#channels.values()) channel.close();
     this.#channels.clear();
@@ -191,8 +196,24 @@ export class PushService implements TaskObserver {
     }
   }
 
-  #share(change: SharedWebhook): Promise<void> {
-    return this.#options.share?.(change) ?? Promise.resolve();
+  /** Noted until others know it: a restart may come before. */
+  async #share(change: SharedWebhook): Promise<void> {
+    if (this.#options.share === undefined) return;
+    let number = 0;
+    this.#note(() => {
+      number = this.#store.noteUnshared(change, this.#options.clock.now());
+    });
+    await this.#tell(number, change);
+  }
+
+  #shareAgain(): void {
+    if (this.#options.share === undefined) return;
+    for (const { number, change } of this.#store.unshared()) void this.#tell(number, change);
+  }
+
+  async #tell(number: number, change: SharedWebhook): Promise<void> {
+    const isShared = await this.#options.share?.(change);
+    if (isShared === true && !this.#isStopped) this.#note(() => this.#store.shared(number));
   }
 
   #notifyAll(taskId: string, task: () => Task, event: StatusEvent): void {

@@ -9,7 +9,7 @@ import { type AgentScript, startAgent, type TestAgent } from '../fixtures/start-
 import { SteppedAgent } from '../fixtures/steps.ts';
 import { startWebhook, type Webhook } from '../fixtures/webhook.ts';
 import { isTerminal } from '../protocol/model.ts';
-import type { SharedWebhook } from './push-service.ts';
+import type { SharedWebhook } from './push-store.ts';
 
 type Entry = { from: string } & ({ shared: SharedTask } | { webhook: SharedWebhook });
 
@@ -34,6 +34,8 @@ afterAll(async () => {
 function sharing() {
   const log: Entry[] = [];
   const places = new Map<string, number>();
+  /** The log takes no webhooks. */
+  let isAway = false;
   async function start(from: string, script: AgentScript, temporary?: TemporaryDirectory) {
     let agent: TestAgent | undefined;
     const share = async (live: LiveTask) => {
@@ -41,7 +43,10 @@ function sharing() {
       const events = agent?.engine.eventsAfter(live, 0) ?? [];
       log.push({ from, shared: { task, sequence: live.sequence, events } });
     };
-    const shareWebhook = async (webhook: SharedWebhook) => void log.push({ from, webhook });
+    const shareWebhook = async (webhook: SharedWebhook) => {
+      if (!isAway) log.push({ from, webhook });
+      return !isAway;
+    };
     const push = { allowedHosts: ['127.0.0.1'] };
     agent = await startAgent(script, { share, shareWebhook, push, ...(temporary && { temporary }) });
     running.add(agent);
@@ -58,7 +63,8 @@ function sharing() {
     }
     places.set(name, log.length);
   }
-  return { start, read, length: () => log.length };
+  const setAway = (value: boolean) => (isAway = value);
+  return { start, read, length: () => log.length, setAway };
 }
 
 /** What a path of the webhook was told last of all, once something else was told after it. */
@@ -146,4 +152,43 @@ it('tells after a restart only the webhooks that were not told before', async ()
   read('one', second);
   expect(await toldAt(second, '/hook/told', () => read('one', second))).toEqual(['completed']);
   expect(await toldAt(second, '/hook/away', () => read('one', second))).toEqual(['completed', 'completed']);
+});
+
+it('shares after a restart what could not be shared before it, as it stands then, and tells no webhook twice', async () => {
+  const { start, read, length, setAway } = sharing();
+  const temporary = temporaryDirectory();
+  const stepped = new SteppedAgent();
+  const other = await start('other', stepped.script);
+  const taskId = await begin(other, { id: 'old', url: `${hook.url}/old` });
+  const first = await start('one', echo, temporary);
+  read('one', first);
+  setAway(true);
+  const set = (id: string) => ({ taskId, pushNotificationConfig: { id, url: `${hook.url}/${id}` } });
+  for (const id of ['kept', 'gone']) await rpc(first, 'tasks/pushNotificationConfig/set', set(id));
+  for (const pushNotificationConfigId of ['old', 'gone'])
+    await rpc(first, 'tasks/pushNotificationConfig/delete', { id: taskId, pushNotificationConfigId });
+  await close(first);
+  setAway(false);
+  const known = async () => {
+    const { result } = await rpc(other, 'tasks/pushNotificationConfig/list', { id: taskId });
+    return (result as unknown as { pushNotificationConfig: { id: string } }[]).map(
+      ({ pushNotificationConfig: { id } }) => id,
+    );
+  };
+  read('other', other);
+  expect(await known()).toEqual(['old']);
+  const second = await start('one', echo, temporary);
+  read('other', other);
+  expect(await known()).toEqual(['kept']);
+  await close(second);
+  const before = length();
+  await close(await start('one', echo, temporary));
+  expect(length()).toBe(before);
+  stepped.step({ type: 'completed', text: 'done' });
+  await waitFor(() => other.engine.get(taskId).state === 'completed');
+  read('other', other);
+  await waitFor(() => other.push?.deliveries(taskId).some(({ state }) => state === 'completed'));
+  const told = hook.calls.filter(({ path, body }) => path.startsWith('/hook/') && body.final === true);
+  expect(told.filter(({ path }) => path === '/hook/kept')).toHaveLength(1);
+  expect(told.filter(({ path }) => path === '/hook/old' || path === '/hook/gone')).toEqual([]);
 });

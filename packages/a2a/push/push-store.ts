@@ -20,6 +20,16 @@ const migrations: Migration[] = [
   CREATE INDEX push_deliveries_by_task ON push_deliveries (task_id, number);
   CREATE INDEX push_deliveries_by_time ON push_deliveries (at);
   `,
+  `
+  CREATE TABLE push_unshared (
+    number INTEGER PRIMARY KEY,
+    task_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    change TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX push_unshared_by_task ON push_unshared (task_id);
+  `,
 ];
 
 /** One attempt to reach a webhook. */
@@ -70,6 +80,39 @@ export class PushStore {
       .run(taskId, id);
   }
 
+  /** Notes a change that others must know, in place of an earlier one of the same webhook; gives the number of the note. */
+  noteUnshared(change: SharedWebhook, now: number): number {
+    const { taskId, id } = subjectOf(change);
+    this.forgetUnshared(change);
+    const { lastInsertRowid } = this.#database
+      .prepare('INSERT INTO push_unshared (task_id, id, at, change) VALUES (?, ?, ?, ?)')
+      .run(taskId, id ?? '', now, JSON.stringify(change));
+    return Number(lastInsertRowid);
+  }
+
+  /** What somebody changed later, here or elsewhere, takes the place of it. */
+  forgetUnshared(change: SharedWebhook): void {
+    const { taskId, id } = subjectOf(change);
+    this.#database
+      .prepare('DELETE FROM push_unshared WHERE task_id = ?1 AND id = coalesce(?2, id)')
+      .run(taskId, id ?? null);
+  }
+
+  /** Others know it. */
+  shared(number: number): void {
+    this.#database.prepare('DELETE FROM push_unshared WHERE number = ?').run(number);
+  }
+
+  /** Oldest first. */
+  unshared(): { number: number; change: SharedWebhook }[] {
+    return this.#database
+      .prepare<{ number: number; change: string }>(
+        'SELECT number, change FROM push_unshared ORDER BY number LIMIT ?',
+      )
+      .all(mostRead)
+      .map(({ number, change }) => ({ number, change: JSON.parse(change) as SharedWebhook }));
+  }
+
   all(now: number): PushConfig[] {
     return this.#configs('expires_at > ?', now);
   }
@@ -100,7 +143,8 @@ export class PushStore {
 
   sweep(now: number): void {
     this.#database.prepare('DELETE FROM push_configs WHERE expires_at <= ?').run(now);
-    this.#database.prepare('DELETE FROM push_deliveries WHERE at <= ?').run(now - lifetimeMs);
+    for (const table of ['push_deliveries', 'push_unshared'])
+      this.#database.prepare(`DELETE FROM ${table} WHERE at <= ?`).run(now - lifetimeMs);
   }
 
   close(): void {
@@ -114,6 +158,15 @@ export class PushStore {
       .map((row) => JSON.parse(row.config) as PushConfig);
   }
 }
+
+function subjectOf(change: SharedWebhook): { taskId: string; id?: string | undefined } {
+  return 'added' in change ? change.added : change.removed;
+}
+
+/** A change of a webhook of a task that several services share. */
+export type SharedWebhook =
+  /** `isSent`: the task had ended, which the service that added the webhook tells it. */
+  { added: PushConfig; isSent: boolean } | { removed: { taskId: string; id?: string | undefined } };
 
 /** A webhook registered for a task. */
 export interface PushConfig {
