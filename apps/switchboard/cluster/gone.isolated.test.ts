@@ -98,7 +98,7 @@ describe.skipIf(natsMissing !== undefined)('after a switchboard was killed', () 
       answers.push(status);
       return status === 202;
     }, patient);
-    expect(new Set(answers.slice(0, -1)).difference(new Set([503]))).toEqual(new Set());
+    expect(answers.slice(0, -1).filter((status) => status !== 503)).toEqual([]);
     await waitFor(async () => (await deliveries(board))[0]?.state === 'sent', patient);
     expect(await deliveries(board)).toHaveLength(1);
     await waitFor(async () => (await flow(board, 'skill-lost'))?.status === 'complete', patient);
