@@ -1,4 +1,4 @@
-import { type ApiError, jetstream, type StreamInfo } from '@nats-io/jetstream';
+import { type ApiError, jetstream } from '@nats-io/jetstream';
 import { errorMessage } from '@trunkline/std';
 import { BaseBus, type BusSetup } from '../delivery/base-bus.ts';
 import { errorTopic } from '../delivery/live-subscription.ts';
@@ -37,11 +37,15 @@ import { NatsRetention } from './nats-retention.ts';
 import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
 import { openResources, type Resources, subjectOf } from './resources.ts';
-import { describeStream, hasQuorum, type Loss } from './stream-keeper.ts';
+import type { Loss } from './stream-keeper.ts';
 import { openStreamRecords, type StreamRecords } from './stream-records.ts';
 
 /** A load balancer waits for the answer. */
 const probeTimeoutMs = 2000;
+/** No stream has a message 0. A number beyond the end is no substitute: the copies of 2.9 and 2.10 are reset by it. */
+const noMessage = JSON.stringify({ seq: 0, no_erase: true });
+/** JetStream's code for a removal that found nothing. */
+const nothingRemoved = 10_057;
 
 interface Setup extends BusSetup {
   natsSettings: NatsSettings;
@@ -271,18 +275,20 @@ class NatsBus extends BaseBus {
     };
   }
 
+  /**
+   * Removes message 0, which does not exist. That changes nothing, but the servers answer it as they do every write: when a
+   * majority has it in its log. A read proves nothing: a single copy without a leader answers it too.
+   */
   async probe(): Promise<void> {
     this.checkRunning();
     const { connected, nats } = this.#connection;
     if (!connected) throw new BusError('unavailable', 'The connection to NATS is lost. See NATS_URL.');
-    const subject = `$JS.API.STREAM.INFO.${this.#resources.journal}`;
-    const asked = nats.request(subject, undefined, { timeout: probeTimeoutMs });
-    const answer = (await asked.catch(throwUnanswered)).json<StreamInfo | { error: ApiError }>();
-    if ('error' in answer) throwUnanswered(new Error(answer.error.description));
-    const stream = describeStream(answer);
-    if (hasQuorum(stream)) return;
-    const words = `Of ${stream.replicas} copies of the journal on NATS too few answer. Start the other servers.`;
-    throw new BusError('unavailable', words);
+    const subject = `$JS.API.STREAM.MSG.DELETE.${this.#resources.journal}`;
+    const asked = nats.request(subject, noMessage, { timeout: probeTimeoutMs });
+    const { error } = (await asked.catch(throwUnanswered)).json<{ error?: ApiError }>();
+    // 400 is what the leader says of the question itself.
+    if (error === undefined || error.err_code === nothingRemoved || error.code === 400) return;
+    throwUnanswered(new Error(error.description));
   }
 
   #untilElected<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
@@ -296,6 +302,6 @@ class NatsBus extends BaseBus {
 }
 
 function throwUnanswered(error: unknown): never {
-  const words = `The journal on NATS does not answer: ${errorMessage(error)}. It may elect a leader; otherwise see the servers.`;
+  const words = `The journal on NATS stores nothing now: ${errorMessage(error)}. It may elect a leader; otherwise see whether more than half of its servers run.`;
   throw new BusError('unavailable', words, { cause: error });
 }

@@ -68,8 +68,6 @@ export interface StoreConfirmation {
 const clusterReplicas = 3;
 /** JetStream's codes for more copies than there are servers: no suitable peers, insufficient resources, no cluster. */
 const tooFewServers: readonly number[] = [10_005, 10_023, 10_074];
-/** A peer that its leader has not heard for this long cannot confirm what is stored. */
-const silentPeerMs = 5000;
 const restoreAtMostEveryMs = 1000;
 const settleMs = 10_000;
 const settleEveryMs = 50;
@@ -317,7 +315,7 @@ interface Vanished {
   isEarlier: boolean;
 }
 
-export function describeStream({ config, cluster, state }: StreamInfo): BusStream {
+function describeStream({ config, cluster, state }: StreamInfo): BusStream {
   const { leader, replicas = [] } = cluster ?? {};
   const peers = replicas.map(({ name, current, offline = false, active, lag = 0 }) => ({
     name,
@@ -333,12 +331,6 @@ export function describeStream({ config, cluster, state }: StreamInfo): BusStrea
     messages: state.messages,
     bytes: state.bytes,
   };
-}
-
-/** Whether the leader of a stream reaches enough peers to store something. */
-export function hasQuorum({ replicas, peers }: BusStream): boolean {
-  const heard = peers.filter(({ silentMs }) => silentMs < silentPeerMs).length;
-  return (1 + heard) * 2 > replicas;
 }
 
 function differs(known: StreamConfig, wanted: NamedConfig): boolean {
