@@ -22,9 +22,19 @@ function run(source: string, options: Parameters<typeof startChild>[1] = {}): Ch
   return child;
 }
 
-it('finds a port that can be listened on', async () => {
-  const port = await freePort();
-  const server = createServer().listen(port, '127.0.0.1');
+it('finds ports that can be listened on, no two alike, and none that another process has chosen', async () => {
+  const network = JSON.stringify(new URL('./network.ts', import.meta.url).href);
+  const child = run(`
+    import { freePort } from ${network};
+    const ports = await Promise.all(Array.from({ length: 200 }, freePort));
+    console.log('ports ' + JSON.stringify(ports));
+    setInterval(() => undefined, 1000);
+  `);
+  const line = await child.waitForLine('ports ');
+  const elsewhere: number[] = JSON.parse(line.slice('ports '.length));
+  const here = await Promise.all(Array.from({ length: 200 }, freePort));
+  expect(new Set([...elsewhere, ...here]).size).toBe(400);
+  const server = createServer().listen(here[0], '127.0.0.1');
   await waitFor(() => server.listening);
   await new Promise((resolve) => server.close(resolve));
 });

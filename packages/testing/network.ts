@@ -1,15 +1,43 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
-/** A TCP port of the loopback that nobody listens on at the moment. */
+/** Systems give ports to connections, and to listeners that name none, from 32768 upwards: not from here. */
+const firstPort = 12_000;
+const endOfPorts = 32_000;
+const portTries = 1000;
+
+/**
+ * A TCP port of the loopback that nobody listens on, and that nobody else gets while this process runs: a server that is
+ * killed can be started there again. The odd port above it is listened on, which tells other processes that it is taken.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (let tries = 0; tries < portTries; tries += 1) {
+    const port = 2 * randomInt(firstPort / 2, endOfPorts / 2);
+    const mark = await listenOn(port + 1);
+    if (mark === undefined) continue;
+    const server = await listenOn(port);
+    if (server !== undefined) {
+      server.close();
+      await once(server, 'close');
+      return port;
+    }
+    mark.close();
+  }
+  throw new Error(`No free port was found between ${firstPort} and ${endOfPorts}.`);
+}
+
+/** Keeps no process alive. Undefined where somebody listens already. */
+async function listenOn(port: number): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy()).unref();
+  try {
+    await once(server.listen({ port, host: '127.0.0.1', exclusive: true }), 'listening');
+    return server;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    throw error;
+  }
 }
 
 const BODIES = ['POST', 'PUT', 'PATCH', 'ALL'];

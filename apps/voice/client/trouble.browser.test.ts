@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { describeWithBrowser, waitFor } from '@trunkline/testing';
+import { describeWithBrowser, freePort, waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { startLines, tone } from '../media/lines.suite.ts';
 import {
@@ -34,7 +32,7 @@ describeWithBrowser('a call that meets trouble', () => {
   });
 
   it('comes back by itself when the service was started again, and says so meanwhile', async () => {
-    const port = await freePort();
+    const port = String(await freePort());
     const first = await startLines({ env: { PORT: port } });
     const { page } = await open(first.voice.url, PHONE);
     await startCall(page);
@@ -248,12 +246,3 @@ describeWithBrowser('a call that meets trouble', () => {
     });
   });
 });
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return String(typeof address === 'object' ? address?.port : '');
-}
