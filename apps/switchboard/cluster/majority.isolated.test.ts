@@ -78,7 +78,7 @@ describe.skipIf(natsMissing !== undefined)('two of three NATS servers are away',
       const away = choose([leader, ...others]);
       const [left = ''] = names.filter((name) => !away.includes(name));
       const servers = away.map((name) => cluster.servers[name] as NatsServer);
-      const ids = boards.map(() => randomUUID());
+      const ids: string[] = boards.map(() => randomUUID());
       await Promise.all(servers.map(end));
       try {
         // The copy that is left has no leader and answers questions nevertheless; both switchboards can ask it.
