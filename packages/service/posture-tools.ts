@@ -4,7 +4,7 @@ import type { Diagnosis } from './service.ts';
 
 /** A program or server of a configuration, as far as trust in it is concerned. */
 export interface ConfiguredTool {
-  kind: 'MCP server' | 'coding agent' | 'delegate';
+  kind: 'MCP server' | 'coding agent' | 'delegate' | 'agent';
   name: string;
   file: string;
   /** Of an MCP server: what it says of its tools is believed. */

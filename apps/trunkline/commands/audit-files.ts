@@ -43,6 +43,8 @@ const user = z.looseObject({ id: z.coerce.string(), api_key: z.coerce.string() }
 const users = z.array(z.union([user, z.unknown().transform(() => undefined)]));
 const usersFile = z.union([users, z.looseObject({ users: users.nullish() })]).nullish();
 const voiceMcpFile = z.looseObject({ servers: programs.nullish() }).nullish();
+const external = z.looseObject({ name: z.string(), skills: z.array(z.unknown()).default([]) });
+const externalFile = z.looseObject({ agents: z.array(external).nullish() }).nullish();
 const asWritten = { allowMissing: true, expand: false } as const;
 
 /** The file of the agent's live configuration. */
@@ -96,13 +98,36 @@ export async function configuredTools(home: string, services: ServiceOptions): P
       ...servers.flatMap(({ file, server }) =>
         toolsOf('MCP server', `mcp-servers.d/${file}`, server && [server]),
       ),
+      ...(await agentsByCard(home, services)),
     ],
     commandHosts: [services.agent, services.switchboard].flatMap(({ sandboxHosts }) => sandboxHosts),
     shell: services.switchboard.shell,
   };
 }
 
-/** MCP servers whose words nobody has ever accepted. Whether a text has changed since, a running service knows. */
+/** Agents of others that the switchboard knows by their cards alone. */
+async function agentsByCard(home: string, services: ServiceOptions): Promise<ConfiguredTool[]> {
+  const workspace = workspaceOf(home, services);
+  const list = services.switchboard.agentsFile ?? join(workspace, 'agents.yaml');
+  const listed = (await loadYaml(list, externalFile, asWritten))?.agents ?? [];
+  const folder = join(workspace, 'agents.d');
+  const single = await Promise.all(
+    yamlFilesOf(folder).map(async (file) => ({
+      file: `agents.d/${file}`,
+      agent: await loadYaml(join(folder, file), external, asWritten),
+    })),
+  );
+  return [...listed.map((agent) => ({ file: 'agents.yaml', agent })), ...single].flatMap(({ file, agent }) =>
+    agent === undefined || agent.skills.length > 0 ? [] : [{ kind: 'agent', name: agent.name, file }],
+  );
+}
+
+const describedAs: Partial<Record<ConfiguredTool['kind'], string>> = {
+  'MCP server': 'mcp-description',
+  agent: 'agent-card',
+};
+
+/** Whose words nobody has ever accepted. Whether a text has changed since, a running service knows. */
 export function waitingDescriptions(
   { configured }: ToolTrust,
   { descriptions }: Pick<PolicyConfig, 'descriptions'>,
@@ -110,15 +135,15 @@ export function waitingDescriptions(
   const subject = 'descriptions';
   const waiting = configured.filter(
     ({ kind, name, trusted }) =>
-      kind === 'MCP server' && !trusted && descriptions[`mcp-description ${name}`] === undefined,
+      kind in describedAs && !trusted && descriptions[`${describedAs[kind]} ${name}`] === undefined,
   );
   if (waiting.length === 0)
-    return { subject, state: 'ok', words: 'no MCP server of the files waits to be accepted.' };
+    return { subject, state: 'ok', words: 'no MCP server and no agent of the files waits to be accepted.' };
   const names = waiting.map(({ name, file }) => `${name} (${file})`).join(', ');
   return {
     subject,
     state: 'warning',
-    words: `of ${waiting.length} MCP ${waiting.length === 1 ? 'server' : 'servers'} nobody has accepted what they say about their tools, so tools with effects ask in turns that show it: ${names}.`,
+    words: `nobody has accepted what they say about themselves, so tools with effects ask in turns that show it: ${names}.`,
     advice:
       'Start the services; read and accept it on the page /trust, under Policy, or with "trunkline policy descriptions".',
   };

@@ -43,6 +43,10 @@ it('finds what is exposed, weak, readable or written down, and mends the modes',
   writeFileSync(join(workingDirectory, '.env'), 'SWITCHBOARD_API_KEY=hunter2\n', { mode: 0o644 });
   const workspace = join(home, 'switchboard/workspace');
   mkdirSync(workspace, { recursive: true });
+  writeFileSync(
+    join(workspace, 'agents.yaml'),
+    'agents: [{ name: scout, url: http://127.0.0.1:9 }, { name: known, url: http://127.0.0.1:9, skills: [look] }]\n',
+  );
   writeFileSync(join(workspace, 'approvers.yaml'), 'approvers: [chat:4711]\n');
   mkdirSync(join(home, 'agent/config'));
   writeFileSync(
@@ -81,7 +85,7 @@ coding_agents: [{ name: builder, command: build }, { name: careful, command: bui
   });
   for (const line of [
     /^note +policy +policy\.yaml allows with any arguments, .*write_file \(rule 1\)/m,
-    /^note +descriptions +of 1 MCP server nobody has accepted .*: gulls \(agent\.yaml\)\.$/m,
+    /^note +descriptions +nobody has accepted .*: gulls \(agent\.yaml\), scout \(agents\.yaml\)\.$/m,
     /^note +commands +SWITCHBOARD_SHELL=on/m,
     /^note +commands +TRUNKLINE_SANDBOX_HOSTS=\*/m,
     /^note +coding agents +start work without asking: builder \(agent\.yaml\)\.$/m,
