@@ -206,9 +206,10 @@ function voiceFile(home: string, { voice }: ServiceOptions, which: 'mcp' | 'user
   return (which === 'mcp' ? voice.mcpYaml : voice.usersYaml) ?? join(folder, `${which}.yaml`);
 }
 
+/** Files that the switchboard reads: no examples and no hidden ones. */
 function yamlFilesOf(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((file) => /\.ya?ml$/.test(file));
+    return readdirSync(folder).filter((file) => /^[^.].*(?<!\.example)\.ya?ml$/.test(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

@@ -40,7 +40,7 @@ describe('trunkline doctor', () => {
     expect(output).toMatch(/^ok {6}speech recognition/m);
     expect(output).toMatch(/^ok {6}bus .*embedded/m);
     expect(output).toMatch(/^ok {6}data directory/m);
-    expect(output).toMatch(/^(ok {6}sandbox .*bubblewrap|note {4}sandbox .*none: .*run with all rights)/m);
+    expect(output).toMatch(/^(ok {6}sandbox .*bubblewrap|note {4}sandbox .*none: .* are refused)/m);
     expect(output.match(/^ok {6}port \d+ +free for/gm)).toHaveLength(4);
     expect(code).toBe(0);
   });
