@@ -203,7 +203,7 @@ const audio = group('Audio', {
     env: 'SMART_TURN',
     values: ['off', 'local'],
     default: 'off',
-    doc: 'local lets a model decide when a caller has finished speaking: smart-turn.onnx of yours, else our own, which reads the transcript and, in English, hears the voice. off goes by rules.',
+    doc: 'local lets a model decide when a caller has finished speaking: smart-turn.onnx of yours, else our own, which reads the transcript and, in English, hears the voice. off goes by rules. npm start sets local where STT_BACKEND is local.',
   }),
 });
 

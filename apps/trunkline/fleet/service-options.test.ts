@@ -29,3 +29,10 @@ it('the machine chooses its voice unless one is named', () => {
   const others = [{ TTS_BACKEND: 'compat' }, { SIDECAR_URL: 'http://127.0.0.1:9' }];
   for (const env of others) expect(voiceFor(env).inprocVoice).toBe('af_heart');
 });
+
+it('the end-of-turn model decides where the local recogniser listens, unless it is turned off', () => {
+  expect(voiceFor({}).smartTurn).toBe('local');
+  expect(voiceFor({ SMART_TURN: 'off' }).smartTurn).toBe('off');
+  expect(voiceFor({ STT_BACKEND: 'whisper' }).smartTurn).toBe('off');
+  expect(voiceFor({ STT_BACKEND: 'whisper', SMART_TURN: 'local' }).smartTurn).toBe('local');
+});

@@ -72,18 +72,22 @@ export function withModel(
   };
 }
 
-/** Without a speech backend or a sidecar, voice speaks with the voices of this machine, which chooses one that is fast enough. */
+/**
+ * Without a speech backend or a sidecar, voice speaks with the voices of this machine, which chooses one that is fast
+ * enough. Where the local recogniser listens, the end-of-turn model decides: it hears English voices.
+ */
 export function voiceDefaults(env: Environment): Record<string, string> {
   const settings = describeSettings(voiceOptions, { env });
   const isSet = (...names: string[]) =>
     settings.some(({ variable, source }) => names.includes(variable) && source !== 'default');
   const isOpen = !isSet('TTS_BACKEND', 'SIDECAR_URL');
-  const backend = settings.find(({ variable }) => variable === 'TTS_BACKEND')?.value;
+  const settingOf = (name: string) => settings.find(({ variable }) => variable === name)?.value;
   // Where another backend speaks, these voices only step in for it, and nobody measures them.
-  const isLocal = isOpen || backend === 'inprocess';
+  const isLocal = isOpen || settingOf('TTS_BACKEND') === 'inprocess';
   return {
     ...(isOpen && { TTS_BACKEND: 'inprocess' }),
     ...(isLocal && !isSet('INPROC_VOICE') && { INPROC_VOICE: 'auto' }),
+    ...(settingOf('STT_BACKEND') === 'local' && !isSet('SMART_TURN') && { SMART_TURN: 'local' }),
   };
 }
 

@@ -8,8 +8,8 @@ export interface SpeechServerOptions {
   speech?: Uint8Array[];
   /** Other voices are refused; default: all are known. */
   voices?: string[];
-  /** What is heard in every file. */
-  transcript?: string;
+  /** What is heard in every file, or what hears it. */
+  transcript?: string | ((file: Uint8Array) => Promise<string>);
 }
 
 export interface SpeechServerRequest {
@@ -63,8 +63,11 @@ export async function startSpeechServer(options: SpeechServerOptions = {}): Prom
     if (fault === 'stall') return;
     if (fault === 'cut') return void response.destroy();
     if (typeof fault === 'number') return refuse(response, fault);
-    if (recorded.path === '/v1/audio/transcriptions')
-      return reply(response, { text: options.transcript ?? '' });
+    if (recorded.path === '/v1/audio/transcriptions') {
+      const { transcript = '' } = options;
+      const heard = async () => (typeof transcript === 'string' ? transcript : transcript(bytesOf(recorded)));
+      return reply(response, { text: await heard() });
+    }
     if (recorded.path !== '/v1/audio/speech') return refuse(response, 404);
     const known = options.voices?.includes(String(recorded.fields.voice)) ?? true;
     if (!known) return refuse(response, 400);
@@ -72,6 +75,10 @@ export async function startSpeechServer(options: SpeechServerOptions = {}): Prom
   }
 
   return state;
+}
+
+function bytesOf({ file }: SpeechServerRequest): Uint8Array {
+  return file?.bytes ?? new Uint8Array();
 }
 
 async function record(request: IncomingMessage): Promise<SpeechServerRequest> {

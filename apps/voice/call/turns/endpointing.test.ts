@@ -44,9 +44,9 @@ describe('endpointing: the end of a turn', () => {
 
   it('lets the end-of-turn model decide, but not in the middle of a number', () => {
     expect(endpointingDelay(pause('I think that', { finished: 0.95 }))).toBe(300);
-    expect(endpointingDelay(pause('It is red.', { finished: 0.55 }))).toBe(550);
-    expect(endpointingDelay(pause('It is red.', { finished: 0.3 }))).toBe(1200);
-    expect(endpointingDelay(pause('It is red.', { finished: 0.1 }))).toBe(1700);
+    expect(endpointingDelay(pause('It is red.', { finished: 0.69 }))).toBe(1050);
+    expect(endpointingDelay(pause('It is red.', { finished: 0.3 }))).toBe(1700);
+    expect(endpointingDelay(pause('It is red.', { finished: 0.09 }))).toBe(2100);
     expect(endpointingDelay(pause('my code is 4 7', { finished: 0.99 }))).toBe(2000);
   });
 
@@ -75,5 +75,7 @@ describe('endpointing: the end of a turn', () => {
     expect(isLikelyEndOfTurn(pause('What is the weather in'))).toBe(false);
     expect(isLikelyEndOfTurn(pause('my pin is 4 7'))).toBe(false);
     expect(isLikelyEndOfTurn(pause(undefined))).toBe(false);
+    expect(isLikelyEndOfTurn(pause('It is red', { finished: 0.5 }))).toBe(true);
+    expect(isLikelyEndOfTurn(pause('It is red.', { finished: 0.49 }))).toBe(false);
   });
 });

@@ -20,7 +20,8 @@ const longestSilenceMs = 3000;
 const plainSilenceMs = 550;
 const finishedSilenceMs = 400;
 const modelSilenceMs = 300;
-const doubtfulSilenceMs = 1200;
+/** Longer than most pauses in mid-sentence; a reply is generated meanwhile. */
+const doubtfulSilenceMs = 1050;
 const unfinishedSilenceMs = 1700;
 /** A pause in mid-sentence may last two seconds. */
 const surelyUnfinishedSilenceMs = 2100;
@@ -66,19 +67,24 @@ function byCues(text: string, tone: Tone): PauseJudgement {
 
 const dictating = { delayMs: dictationSilenceMs, reason: 'a number is being dictated' };
 
+/** Chosen by the development clips of `bench/voice-turns.ts`. */
+const surelyFinished = 0.7;
+const probablyFinished = 0.5;
+
 /** The model hears more than the rules, but does not know that a number has more digits. */
 function byModel(text: string, finished: number): PauseJudgement {
   if (phraseCue(text) === 'dictating') return dictating;
   const reason = `the end-of-turn model gives ${finished.toFixed(2)}`;
-  if (finished >= 0.7) return { delayMs: modelSilenceMs, reason };
-  if (finished >= 0.5) return { delayMs: plainSilenceMs, reason };
-  if (finished >= 0.25) return { delayMs: doubtfulSilenceMs, reason };
+  if (finished >= surelyFinished) return { delayMs: modelSilenceMs, reason };
+  if (finished >= probablyFinished) return { delayMs: doubtfulSilenceMs, reason };
   return { delayMs: finished >= 0.1 ? unfinishedSilenceMs : surelyUnfinishedSilenceMs, reason };
 }
 
 /** Whether a reply may be generated preemptively, before the turn has ended. */
 export function isLikelyEndOfTurn(pause: Pause): boolean {
-  return pause.text !== undefined && endpointingDelay(pause) <= plainSilenceMs + risingMs;
+  if (pause.text === undefined) return false;
+  const longestMs = pause.finished === undefined ? plainSilenceMs + risingMs : doubtfulSilenceMs;
+  return endpointingDelay(pause) <= longestMs;
 }
 
 const rememberedPauses = 12;

@@ -20,10 +20,21 @@ export async function hasLocalVoices(): Promise<boolean> {
   return states.every((state) => state === 'ready');
 }
 
-/** The models of this machine: Piper speaks for the bot and the caller, Silero and Moonshine listen. */
-export async function openLocalVoices(callerVoice = 'piper:60', recordings: Recordings = new Map()) {
+/** The models of this machine: Piper speaks for the bot and the caller, Silero and Moonshine listen. `settings`: of the service. */
+export async function openLocalVoices(
+  callerVoice = 'piper:60',
+  recordings: Recordings = new Map(),
+  settings: Record<string, string> = {},
+) {
   const { path, remove } = temporaryDirectory();
-  const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: botVoice, SIDECAR_URL: 'http://127.0.0.1:9' };
+  const env = {
+    TTS_BACKEND: 'inprocess',
+    INPROC_VOICE: botVoice,
+    SIDECAR_URL: 'http://127.0.0.1:9',
+    // As with npm start.
+    SMART_TURN: 'local',
+    ...settings,
+  };
   const options = readOptions(voiceOptions, { env });
   const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: 1000 });
   const speech = createSpeechParts(options, { sidecar, directory: path, isSteady: true, logger: silent });
@@ -97,6 +108,10 @@ function countedVoices(speech: SpeechParts, caller: Pick<Voices['sounds'], 'spee
       openDetector: async () => {
         const detector = await speech.openDetector();
         return { ...detector, accept: (samples) => counted(detector.accept(samples)) };
+      },
+      openTurnDetector: async (language) => {
+        const detector = await speech.openTurnDetector(language);
+        return detector && { judge: (turn) => counted(detector.judge(turn)) };
       },
     },
     sounds: {

@@ -1,0 +1,97 @@
+import { startSpeechServer } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { toMono } from '../speech/audio/resample.ts';
+import { toInt16 } from '../speech/audio/samples.ts';
+import { decodeWav } from '../speech/audio/wav.ts';
+import { openSpeech } from '../speech/speech.suite.ts';
+import { loadKokoro } from '../speech/synthesis/inprocess/kokoro/model.ts';
+import { checkWeights, loadOnnx, weights } from '../speech/weights.ts';
+import { hasLocalVoices, openLocalVoices } from './harness/local-voices.suite.ts';
+import { Stage } from './harness/stage.suite.ts';
+
+const whisper = weights.filter(({ purpose }) => purpose === 'recognition of many languages');
+const states = await Promise.all(whisper.map((entry) => checkWeights(entry)));
+const hasWhisper = states.every((state) => state === 'ready');
+
+/** A call in which the other recognisers listen; Piper speaks for both. */
+async function open(settings: Record<string, string>, answers: { to: string; text: string }[]) {
+  const voices = await openLocalVoices(undefined, undefined, settings);
+  const stage = new Stage({ answers, voices: () => voices.open() });
+  onTestFinished(async () => {
+    await stage.close();
+    await voices.close();
+  });
+  await stage.call();
+  return {
+    stage,
+    /** Until the answer with this word in it was said to the end. */
+    hears: async (word: string) => {
+      await stage.until(() => stage.caller.events.some((event) => event.includes(word)));
+      await stage.until(() => !stage.caller.speaker.sounding);
+    },
+  };
+}
+
+const questions = ['What is the capital of France?', 'And what is the capital of Italy?'] as const;
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+
+describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
+  it('with an endpoint that listens: both turns are understood and answered', async () => {
+    const { recognizer } = openSpeech({});
+    const server = await startSpeechServer({
+      // The endpoint hears what was really sent.
+      transcript: async (file) =>
+        recognizer.recognize(await toMono(decodeWav(file), 16_000), { final: true, caller: 'endpoint' }),
+    });
+    onTestFinished(() => server.stop());
+    const { stage, hears } = await open({ STT_BACKEND: 'compat', STT_URL: server.url }, [
+      { to: 'france', text: 'The capital of France is Paris.' },
+      { to: 'italy', text: 'The capital of Italy is Rome.' },
+    ]);
+    await stage.say(questions[0]);
+    await hears('Paris');
+    await stage.say(questions[1]);
+    await hears('Rome');
+    expect(stage.logged).toEqual([]);
+    const seconds = ({ length }: { length: number }) => length / 16_000;
+    const sent = server.requests.map(
+      ({ file }) => decodeWav(file?.bytes ?? new Uint8Array()).channels[0] ?? [],
+    );
+    const spoken = await Promise.all(questions.map(async (text) => stage.voices.sounds.speech(text)));
+    // Interim transcripts send what was said so far again, within a budget.
+    expect(sum(sent.map(seconds)) / sum(spoken.map(seconds))).toBeLessThan(4);
+  }, 600_000);
+
+  it('with an endpoint that fails is asked again, and goes on when the endpoint is back', async () => {
+    const server = await startSpeechServer({ transcript: 'What is the capital of France?' });
+    onTestFinished(() => server.stop());
+    const { stage, hears } = await open({ STT_BACKEND: 'compat', STT_URL: server.url }, [
+      { to: 'france', text: 'The capital of France is Paris.' },
+    ]);
+    server.fault = 503;
+    await stage.say('What is the capital of France?');
+    await stage.until(() => server.requests.length > 0);
+    await stage.pass(10_000);
+    server.fault = undefined;
+    await stage.say('What is the capital of France?');
+    await hears('Paris');
+  }, 600_000);
+
+  it.skipIf(!hasWhisper)(
+    'with Whisper goes on in the language that it hears',
+    async () => {
+      const kokoro = await loadKokoro(await loadOnnx());
+      // As espeak-ng reads "Buenas tardes, quiero reservar una mesa para dos personas esta noche."
+      const phonemes = 'bwˈenas tˈaɾðes, kjˈeɾo rˌeseɾβˈaɾ ˈuna mˈesa pˌaɾa ðˈos peɾsˈonas ˈesta nˈotʃe';
+      const said = { channels: [await kokoro.speak(phonemes, 'ef_dora')], sampleRate: 24_000 };
+      const { stage, hears } = await open({ STT_BACKEND: 'whisper' }, [
+        { to: 'mesa', text: 'Claro, tengo una mesa para dos.' },
+      ]);
+      await stage.sound(toInt16(await toMono(said, 16_000)));
+      await hears('tengo');
+      expect(stage.caller.events.join('\n')).toMatch(/mesa para dos personas/i);
+      expect(stage.logged).toEqual([]);
+    },
+    600_000,
+  );
+});
