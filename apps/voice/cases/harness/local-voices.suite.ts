@@ -111,7 +111,7 @@ function countedVoices(speech: SpeechParts, caller: Pick<Voices['sounds'], 'spee
       },
       openTurnDetector: async (language) => {
         const detector = await speech.openTurnDetector(language);
-        return detector && { judge: (turn) => counted(detector.judge(turn)) };
+        return detector && { judge: (...heard) => counted(detector.judge(...heard)) };
       },
     },
     sounds: {
