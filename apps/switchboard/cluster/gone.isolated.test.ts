@@ -28,6 +28,8 @@ describe.skipIf(natsMissing !== undefined)('after a switchboard was killed', () 
   const flow = async (at: ProcessSwitchboard, id: string) => (await at.call(`/api/flows/${id}`)).body.data;
   const deliveries = async (at: ProcessSwitchboard): Promise<Json[]> =>
     (await at.call('/api/deliveries?surface=router')).body.data.deliveries;
+  const questions = async (at: ProcessSwitchboard): Promise<Json[]> =>
+    (await at.call('/api/hitl/pending')).body.data;
   const nodes = async (at: ProcessSwitchboard) => (await at.call('/api/cluster')).body.data.nodes;
   const say = (at: ProcessSwitchboard, correlationId: string) =>
     at.call('/publish', {
@@ -38,7 +40,12 @@ describe.skipIf(natsMissing !== undefined)('after a switchboard was killed', () 
 
   beforeAll(async () => {
     nats = await startNatsServer();
-    model = await startModelServer({ script: () => 'Done.' });
+    model = await startModelServer({
+      script: ({ messages }) =>
+        messages.at(-1)?.role === 'user' && JSON.stringify(messages.at(-1)).includes('Hello asking')
+          ? { toolCalls: [{ name: 'ask_human', arguments: { question: 'Which colour?' } }] }
+          : 'Done.',
+    });
     const environment = {
       NATS_URL: nats.url,
       LLM_GATEWAY_URL: model.url,
@@ -60,6 +67,8 @@ describe.skipIf(natsMissing !== undefined)('after a switchboard was killed', () 
       const flows = await Promise.all(flowIds.map((id) => flow(dead, id)));
       return flows.every((each) => each?.status === 'complete') ? flows : undefined;
     }, patient);
+    await say(dead, 'asking');
+    await waitFor(async () => (await questions(dead)).length === 1, patient);
     // It comes when all is done, and learns of it from the journal.
     board = (await homes[1]?.start()) as ProcessSwitchboard;
     await waitFor(async () => (await nodes(board)).length === 2, patient);
@@ -102,6 +111,18 @@ describe.skipIf(natsMissing !== undefined)('after a switchboard was killed', () 
     await waitFor(async () => (await deliveries(board))[0]?.state === 'sent', patient);
     expect(await deliveries(board)).toHaveLength(1);
     await waitFor(async () => (await flow(board, 'skill-lost'))?.status === 'complete', patient);
+  }, 120_000);
+
+  it('another asks what it had asked, and goes on with the answer', async () => {
+    const [question] = await waitFor(async () => {
+      const open = await questions(board);
+      return open.length > 0 ? open : undefined;
+    }, patient);
+    expect(question?.question).toBe('Which colour?');
+    const answer = { requestId: question?.requestId, answer: 'Blue' };
+    expect((await board.call('/api/a2a/input', answer)).status).toBe(200);
+    await waitFor(async () => (await flow(board, 'skill-asking'))?.status === 'complete', patient);
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('Blue');
   }, 120_000);
 
   it('one that never met it shows the same', async () => {
