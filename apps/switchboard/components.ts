@@ -177,7 +177,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         sealing: { seal, exchange: sealExchange },
         conversations: stores.conversations,
         responses: stores.responses,
-        flowRows: stores.flowsElsewhere && sharedFlows(stores.flows, stores.flowsElsewhere),
+        flowRows: stores.flowsElsewhere && sharedFlows(stores.flows, stores.flowsElsewhere, stores.questions),
         createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
       }),
   );

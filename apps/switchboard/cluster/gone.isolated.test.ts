@@ -136,11 +136,13 @@ describe.skipIf(natsMissing !== undefined)('after a switchboard was killed', () 
     await late.child.kill();
   }, 240_000);
 
-  it('its flows and deliveries stand once, as they were changed last, when it is back', async () => {
+  it('its flows, deliveries and questions stand as they were changed last when it is back', async () => {
     dead = (await homes[0]?.start()) as ProcessSwitchboard;
     await waitFor(async () => (await nodes(dead)).length >= 2, patient);
     await waitFor(async () => (await deliveries(dead)).map(({ state }) => state).join() === 'sent', patient);
     expect((await dead.call(`/api/deliveries/${failed.id}/replay`, {})).status).not.toBe(202);
+    // Nobody waits for what it had asked.
+    for (const at of [dead, board]) await waitFor(async () => (await questions(at)).length === 0, patient);
     const listed = (await dead.call('/api/flows?limit=1000')).body.data.flows.map(({ id }: Json) => id);
     expect(listed).toHaveLength(new Set(listed).size);
   }, 240_000);

@@ -1,12 +1,17 @@
 import type { TraceEntry } from '../api-types.ts';
 import type { SharedRows } from '../cluster/row-replica.ts';
+import type { QuestionStore } from '../human/question-store.ts';
 import type { FlowStore, SharedFlow } from './flow-store.ts';
 
 /** Of a flow that has not ended, the beginning of its trace is shared: it is shared again with each change. */
 const mostOpenBytes = 65_536;
 
-/** The flows of this switchboard for the others, and theirs for this one. */
-export function sharedFlows(own: FlowStore, elsewhere: FlowStore): SharedRows<SharedFlow> {
+/** The flows of this switchboard for the others, and theirs for this one, which withdraws its questions about those that ended. */
+export function sharedFlows(
+  own: FlowStore,
+  elsewhere: FlowStore,
+  questions: Pick<QuestionStore, 'withdraw'>,
+): SharedRows<SharedFlow> {
   return {
     subject: 'flows',
     onChange: (listener) => own.onChange(listener),
@@ -20,7 +25,9 @@ export function sharedFlows(own: FlowStore, elsewhere: FlowStore): SharedRows<Sh
     },
     newest: (limit) => own.newest(limit),
     take(row) {
-      const isOwn = own.get(row.flow.id) !== undefined;
+      const { id, completedAt } = row.flow;
+      const isOwn = own.get(id) !== undefined;
+      if (completedAt !== null) questions.withdraw(row.correlationId, completedAt);
       (isOwn ? own : elsewhere).take(row);
     },
     isEmpty: () => elsewhere.newest(1).length === 0,

@@ -85,6 +85,13 @@ export class QuestionStore extends Store {
     return this.write(sql, [answer, this.now(), by, requestId]).changes > 0;
   }
 
+  /** Deletes open questions of work that ended elsewhere at this time: nobody waits for an answer. */
+  withdraw(correlationId: string, endedAt: number): void {
+    const sql =
+      'DELETE FROM questions WHERE correlationId = ? AND usedAt IS NULL AND answer IS NULL AND askedAt < ?';
+    this.write(sql, [correlationId, endedAt]);
+  }
+
   /** Marks the answer as used, so that the question can be asked again. Returns whether it was unused. */
   use(requestId: string): boolean {
     const sql = 'UPDATE questions SET usedAt = ? WHERE requestId = ? AND usedAt IS NULL';
