@@ -19,7 +19,7 @@ import {
   writeStored,
 } from '@trunkline/ui';
 import { Ellipsis, MessageSquarePlus, Trash2 } from 'lucide-react';
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { useLiveList } from '../app/live.ts';
 import type { ChatOrigin, ChatPlace, ChatSource, ChatSummary, TurnState } from './wire.ts';
 
@@ -81,7 +81,7 @@ export function ChatList({ list, current, onNew, onOpen, onForget, ...filter }: 
                     chat={chat}
                     current={chat.session_id === current}
                     onOpen={onOpen}
-                    onForget={() => onForget(chat)}
+                    onForget={onForget}
                   />
                 ))}
               </ul>
@@ -146,10 +146,11 @@ interface RowProps {
   chat: ChatSummary;
   current: boolean;
   onOpen(): void;
-  onForget(): void;
+  onForget(chat: ChatSummary): void;
 }
 
-function Row({ chat, current, onOpen, onForget }: RowProps) {
+/** Memoised: the page is drawn for every piece of an answer, and a menu and a tooltip for each chat take longer than the rest. */
+const Row = memo(function Row({ chat, current, onOpen, onForget }: RowProps) {
   const lamp = LAMPS[chat.state];
   return (
     <li className="group/chat relative flex items-center rounded-corner hover:bg-hover has-aria-[current=page]:bg-hover">
@@ -175,14 +176,14 @@ function Row({ chat, current, onOpen, onForget }: RowProps) {
               label: 'Forget this chat',
               icon: <Trash2 aria-hidden />,
               danger: true,
-              run: onForget,
+              run: () => onForget(chat),
             },
           ],
         ]}
       />
     </li>
   );
-}
+});
 
 const ORIGINS: Record<Exclude<ChatOrigin, 'chat'>, string> = {
   terminal: 'Terminal',

@@ -32,11 +32,12 @@ export function ChatPage() {
   const [showActivity, setShowActivity] = useState(false);
   const [showChats, setShowChats] = useState(false);
   const [forgetting, setForgetting] = useState<ChatSummary | null>(null);
+  const hideChats = useCallback(() => setShowChats(false), []);
   const startNew = useCallback(() => {
     setFallback(newSessionId());
     window.location.hash = '';
-    setShowChats(false);
-  }, []);
+    hideChats();
+  }, [hideChats]);
   const forget = useForget(chats.reload, (gone) => gone === sessionId && startNew());
   const openChat = (step: number) => {
     const listed = chats.items ?? [];
@@ -66,7 +67,7 @@ export function ChatPage() {
       from={from}
       onFrom={setFrom}
       onNew={startNew}
-      onOpen={() => setShowChats(false)}
+      onOpen={hideChats}
       onForget={setForgetting}
     />
   );
@@ -84,7 +85,7 @@ export function ChatPage() {
       }
     >
       <div className="flex h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))]">
-        <ChatColumn open={showChats} onClose={() => setShowChats(false)}>
+        <ChatColumn open={showChats} onClose={hideChats}>
           {list}
         </ChatColumn>
         <div className="flex min-w-0 flex-1 flex-col">

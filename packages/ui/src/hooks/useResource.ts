@@ -165,7 +165,12 @@ export function usePages<Item, Body>({ path, key, read }: PagesOptions<Item, Bod
       .then((found) => ({ ...found, error: undefined, loading: false, key }))
       .catch((error: unknown) => ({ error: asApiError(error), loading: false, key }))
       .then((change) => {
-        if (!leaving.signal.aborted) setState((before) => ({ ...before, ...change }));
+        if (!leaving.signal.aborted)
+          setState((before) => ({
+            ...before,
+            ...change,
+            ...('items' in change && { items: sameItems(before.items, change.items) }),
+          }));
       });
     return () => leaving.abort();
   }, [api, key, pages, want.round]);
@@ -187,6 +192,12 @@ export function usePages<Item, Body>({ path, key, read }: PagesOptions<Item, Bod
     more,
     reload,
   };
+}
+
+/** Items that say nothing new stay the same objects, so that a memoised row is not drawn again for them. */
+function sameItems<Item>(before: readonly Item[] | undefined, found: readonly Item[]): readonly Item[] {
+  const known = new Map(before?.map((item) => [JSON.stringify(item), item]));
+  return found.map((item) => known.get(JSON.stringify(item)) ?? item);
 }
 
 interface PagesState<Item> {
