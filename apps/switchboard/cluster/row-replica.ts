@@ -1,5 +1,8 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
+import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
+import { SealKeyMissing } from '../control/seal.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { nodeName } from './leader.ts';
 import { type Sealing, SharedLog } from './workspace-replica.ts';
@@ -15,13 +18,19 @@ export interface SharedRows<Row> {
   newest(limit: number): string[];
   /** Stores a copy of another switchboard's row. */
   take(row: Row, node: string): void;
-  /** No copy is stored yet. */
-  isEmpty(): boolean;
 }
 
-interface RowEntry<Row> {
+interface RowEntry {
+  /** Who shares them. */
   node: string;
-  rows: Row[];
+  /** The rows. */
+  sealed: string;
+}
+
+/** When a switchboard read the journal from its beginning. */
+interface Marker {
+  node: string;
+  at: number;
 }
 
 /** Changes reach the others this late, several at once. */
@@ -35,6 +44,10 @@ const mostBytes = 450_000;
 const mostChanged = 10_000;
 /** Shared at the start: a crash may have come before they were. */
 const sharedAtStart = 1000;
+/** For this long the entries of a switchboard are left out after nobody had its key. */
+const skipMs = 60_000;
+/** The bus forgets the place of one that is away for seven days. */
+const readAgainMs = 6 * 24 * 60 * 60 * 1000;
 
 /**
  * On a shared bus, every switchboard has a copy of the others' rows, so that it can show those of one that is gone. Sealed:
@@ -44,7 +57,9 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
   const { subject } = shared;
   const topic = `cluster.${subject}`;
   const changed = new Set<string>();
-  let log: SharedLog<{ sealed: string }> | undefined;
+  /** Switchboards whose key nobody has. */
+  const skippedUntil = new Map<string, number>();
+  let log: SharedLog<RowEntry> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isSending = false;
   let isStopping = false;
@@ -73,8 +88,7 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
       while (changed.size > 0) {
         const { ids, rows } = nextBatch();
         sending = ids;
-        const entry: RowEntry<Row> = { node, rows };
-        if (rows.length > 0) await log.share({ sealed: seal.seal(JSON.stringify(entry), topic) });
+        if (rows.length > 0) await log.share({ node, sealed: seal.seal(JSON.stringify(rows), topic) });
       }
     } catch (error) {
       logger?.debug({ err: error, topic }, 'failed to share rows');
@@ -103,14 +117,16 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     return { ids, rows };
   }
 
-  async function take({ sealed }: { sealed: string }): Promise<void> {
+  async function take({ node: from, sealed }: RowEntry): Promise<void> {
+    if (from === node || performance.now() < (skippedUntil.get(from) ?? 0)) return;
     try {
-      const entry = JSON.parse(await exchange.open(sealed, topic)) as RowEntry<Row>;
-      if (entry.node === node) return;
-      for (const row of entry.rows) shared.take(row, entry.node);
+      const rows = JSON.parse(await exchange.open(sealed, topic)) as Row[];
+      for (const row of rows) shared.take(row, from);
     } catch (error) {
       // A retry would not help, and later entries must not wait.
-      logger?.error({ err: error, topic }, 'failed to take over rows of another switchboard');
+      logger?.error({ err: error, topic, from }, 'failed to take over rows of another switchboard');
+      // Each entry would ask for the key again, which takes seconds.
+      if (error instanceof SealKeyMissing) skippedUntil.set(from, performance.now() + skipMs);
     }
   }
 
@@ -120,16 +136,15 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     logger = context.logger;
     node = await nodeName(home);
     const durable = `${subject}-${node}`;
-    log = new SharedLog({
-      bus,
-      topic,
-      durable,
-      onEntry: (entry, isOwn) => (isOwn ? undefined : take(entry)),
-    });
-    const isNew = shared.isEmpty();
+    log = new SharedLog({ bus, topic, durable, onEntry: take });
     await log.start();
+    const marker = join(home, `${subject}-elsewhere.json`);
+    const before = (await readJsonFile(marker).catch(() => undefined)) as Marker | undefined;
     // The journal holds what the others did before this one came, also those that are gone.
-    if (isNew) await bus.replay({ durable, after: 0 });
+    if (before?.node !== node || Date.now() - before.at > readAgainMs) {
+      await bus.replay({ durable, after: 0 });
+      await writeFileAtomic(marker, JSON.stringify({ node, at: Date.now() } satisfies Marker));
+    }
     for (const id of shared.newest(sharedAtStart)) note(id);
     shared.onChange(note);
   }

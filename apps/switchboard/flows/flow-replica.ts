@@ -30,7 +30,6 @@ export function sharedFlows(
       if (completedAt !== null) questions.withdraw(row.correlationId, completedAt);
       (isOwn ? own : elsewhere).take(row);
     },
-    isEmpty: () => elsewhere.newest(1).length === 0,
   };
 }
 

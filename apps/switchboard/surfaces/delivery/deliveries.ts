@@ -126,7 +126,6 @@ function sharedDeliveries(running: () => Running | undefined): SharedRows<Shared
       const { store, elsewhere } = running() ?? {};
       (store?.get(row.id) === undefined ? elsewhere : store)?.take(row, node);
     },
-    isEmpty: () => running()?.elsewhere?.newest(1).length === 0,
   };
 }
 
