@@ -61,6 +61,12 @@ class PullRequest {
     return this.#missing;
   }
 
+  /** Asks for no more, and waits for what is on its way. */
+  async drain(): Promise<void> {
+    clearInterval(this.#watchdog);
+    await this.#subscription.drain();
+  }
+
   /** Takes no more; tells nobody. */
   close(): void {
     this.#ended = true;
@@ -216,10 +222,12 @@ export class DurablePuller implements PullTarget {
     this.#closing.abort();
   }
 
-  /** After the handlers have ended. */
-  end(): void {
+  /** After the handlers have ended. What the server sent meanwhile is handed back: nobody else gets it before. */
+  async end(): Promise<void> {
     clearInterval(this.#signsOfLife);
     this.#ignoreConnection();
+    if (this.#context.connection.connected)
+      await Promise.allSettled([...this.#requests].map((request) => request.drain()));
     for (const request of this.#requests) request.close();
   }
 

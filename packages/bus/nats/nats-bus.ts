@@ -221,7 +221,7 @@ class NatsBus extends BaseBus {
   }
 
   protected async close(): Promise<void> {
-    this.durable.end();
+    await this.durable.end();
     this.losses.close();
     await Promise.all([...this.#leases].map((lease) => this.#giveUp(lease)));
     this.#outbox.close();

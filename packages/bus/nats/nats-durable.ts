@@ -68,8 +68,8 @@ export class NatsDurable {
     for (const puller of this.#pullers.values()) puller.close();
   }
 
-  end(): void {
-    for (const puller of this.#pullers.values()) puller.end();
+  async end(): Promise<void> {
+    await Promise.all([...this.#pullers.values()].map((puller) => puller.end()));
   }
 
   async #puller(options: DurableOptions): Promise<DurablePuller> {
@@ -105,7 +105,7 @@ export class NatsDurable {
     this.#pullers.delete(puller.name);
     puller.detach();
     puller.close();
-    puller.end();
+    await puller.end();
     await this.#context.consumers.forget(puller.name);
   }
 

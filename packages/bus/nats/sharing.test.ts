@@ -90,8 +90,9 @@ describe.skipIf(natsMissing)(
       door.open();
     });
 
-    it('take over a durable name, in order, when its process stops', async () => {
-      const [one, two] = [await open(), await open()];
+    it('take over a durable name, in order, when its process stops, and do not wait for its silence', async () => {
+      const late = { ackWaitMs: 10 * patience.timeout };
+      const [one, two] = [await open(late), await open(late)];
       const order: unknown[] = [];
       const from = (name: string) => async (message: { payload: unknown }) => {
         order.push(message.payload);
