@@ -15,7 +15,7 @@ export {
   sessionCookie,
 } from './callers/caller-guard.ts';
 export { tryKeys } from './callers/limits.ts';
-export { requireOperator, setSessionCookie } from './callers/operator-routes.ts';
+export { changesNothing, requireOperator, setSessionCookie } from './callers/operator-routes.ts';
 export {
   defineErrors,
   type ErrorKind,

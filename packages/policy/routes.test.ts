@@ -26,6 +26,7 @@ const home = temporaryDirectory();
 const file = join(home.path, 'policy.yaml');
 const operator = operatorAccess(home.path);
 const key = readFileSync(operator.keyFile, 'utf8').trim();
+const recorded: string[] = [];
 let policy: Policy;
 let server: Awaited<ReturnType<typeof serve>>;
 
@@ -35,7 +36,11 @@ beforeAll(async () => {
     service: 'test',
     version: '1',
     logger,
-    access: { operator, serviceToken: 'token' },
+    access: {
+      operator,
+      serviceToken: 'token',
+      audit: { record: ({ subject }) => recorded.push(subject ?? '') },
+    },
     renderError: ({ message }) => ({ body: { error: message } }),
     health: () => ({ status: 200, body: {} }),
   });
@@ -156,4 +161,13 @@ it('accepts a description, and says why not while the file is broken', async () 
     { error: expect.stringContaining('Mend policy.yaml first') },
   ]);
   writeFileSync(file, good);
+});
+
+it('leaves a line in the audit log where something changes, and none where somebody only looks', async () => {
+  recorded.length = 0;
+  await ask('/check', 'POST', { text: 'rules: []' });
+  await ask('/test', 'POST', { tool: 'write_file', arguments: { path: 'a' } });
+  expect(recorded).toEqual([]);
+  await ask('', 'PUT', { text: 'rules: []\n', before: (await view()).text });
+  expect(recorded).toEqual(['PUT /operator/policy']);
 });

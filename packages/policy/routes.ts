@@ -1,5 +1,12 @@
 import { ConfigError, lineProblem } from '@trunkline/config';
-import { type AppEnv, defineErrors, describeRoute, requireOperator, validate } from '@trunkline/http';
+import {
+  type AppEnv,
+  changesNothing,
+  defineErrors,
+  describeRoute,
+  requireOperator,
+  validate,
+} from '@trunkline/http';
 import type { OperatorAccess, Principal } from '@trunkline/identity';
 import type { DescriptionView, PolicyToolView, PolicyView } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
@@ -85,6 +92,7 @@ export function mountPolicy<Caller>(app: Hono<AppEnv<Caller>>, routes: PolicyRou
   app.post(
     '/operator/policy/check',
     describeRoute({ summary: 'What is wrong with a text as policy.yaml, line by line; nothing is written' }),
+    changesNothing,
     validate('json', z.object({ text })),
     (context) =>
       context.json({ problems: policy.problemsOf(context.req.valid('json').text).map(lineProblem) }),
@@ -92,6 +100,7 @@ export function mountPolicy<Caller>(app: Hono<AppEnv<Caller>>, routes: PolicyRou
   app.post(
     '/operator/policy/test',
     describeRoute({ summary: 'Explain what would happen to a tool call', errors: [errors.call_invalid] }),
+    changesNothing,
     validate('json', call),
     (context) => context.json(explained(policy, context.req.valid('json'), tools())),
   );

@@ -7,6 +7,11 @@ import { RelativeTime } from '../../src/components/RelativeTime.tsx';
 import { useResource } from '../../src/hooks/useResource.ts';
 import { POSTURE_LAMPS, worstFirst } from '../../src/status/PostureLine.tsx';
 
+/** File names such as .env stay as they are. */
+function withCapital(subject: string): string {
+  return subject.charAt(0).toUpperCase() + subject.slice(1);
+}
+
 /** Weak spots of the installation, the worst first, and what to do about each. */
 export default function PostureTab() {
   const resource = useResource<PostureView>('/operator/posture');
@@ -17,8 +22,8 @@ export default function PostureTab() {
           title="Weak spots"
           detail={
             <>
-              As {service} sees them. <code>npx trunkline audit</code> looks at all four services, and with{' '}
-              <code>--fix</code> mends file rights.
+              As the service {service} sees them. <code>npx trunkline audit</code> looks at all four services,
+              and with <code>--fix</code> mends file rights.
             </>
           }
           actions={
@@ -40,8 +45,7 @@ export default function PostureTab() {
                 <Lamp {...POSTURE_LAMPS[state]} className="w-24 shrink-0 self-start" />
                 <div className="min-w-0 flex-1 text-14 break-words">
                   <p>
-                    <span className="inline-block font-medium first-letter:uppercase">{subject}</span>:{' '}
-                    {words}
+                    <span className="inline-block font-medium">{withCapital(subject)}</span>: {words}
                   </p>
                   {advice && <p className="text-muted">{advice}</p>}
                 </div>

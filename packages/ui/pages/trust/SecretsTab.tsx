@@ -18,8 +18,7 @@ export default function SecretsTab() {
   const [removed, setRemoved] = useState<string>();
   const send = useSend();
   const add = (
-    <Button variant="primary" onClick={() => setEdited('')}>
-      <Plus aria-hidden />
+    <Button size="small" icon={<Plus aria-hidden />} onClick={() => setEdited('')}>
       Add a secret
     </Button>
   );

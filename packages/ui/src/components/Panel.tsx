@@ -48,7 +48,7 @@ export function Panel({
         heading
       ) : (
         <header className="flex min-h-13 flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2">
-          <div className="min-w-0 flex-1">
+          <div className={cn('min-w-0 flex-1', detail && 'basis-56')}>
             {heading}
             {detail && <p className="text-12 text-muted">{detail}</p>}
           </div>

@@ -1,5 +1,5 @@
 import { Tabs as Radix } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { cn } from '../lib/cn.ts';
 
 export interface Column<Row> {
@@ -93,9 +93,21 @@ interface TabsProps {
 }
 
 export function Tabs({ label, tabs, value, onChange }: TabsProps) {
+  const list = useRef<HTMLDivElement>(null);
+  // On a phone the list is wider than the page: the tab that is open stands in its middle.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is open with another value
+  useEffect(() => {
+    const open = list.current?.querySelector<HTMLElement>('[data-state=active]');
+    if (list.current && open)
+      list.current.scrollLeft = open.offsetLeft - (list.current.clientWidth - open.offsetWidth) / 2;
+  }, [value]);
   return (
     <Radix.Root value={value} onValueChange={onChange}>
-      <Radix.List aria-label={label} className="flex gap-1 overflow-x-auto border-line border-b">
+      <Radix.List
+        ref={list}
+        aria-label={label}
+        className="relative flex gap-1 overflow-x-auto border-line border-b"
+      >
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.id}
