@@ -34,13 +34,31 @@ export function nearest(
 ): string | undefined {
   let best: string | undefined;
   let bestDistance = mostSlips + 1;
+  const lower = word.toLowerCase();
+  const letters = lettersOf(lower);
   for (const candidate of candidates) {
-    // Each start compares the names of the environment with all settings: most differ in length already.
+    // Each start compares the names of the environment with all settings: most differ in length or letters already.
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
+    const other = candidate.toLowerCase();
+    const others = lettersOf(other);
+    if (Math.max(countBits(letters & ~others), countBits(others & ~letters)) >= bestDistance) continue;
+    const distance = editDistance(lower, other, bestDistance);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+/** Which letters a word has, a bit each. Each that another word lacks takes an edit of its own. */
+function lettersOf(word: string): number {
+  let letters = 0;
+  for (let index = 0; index < word.length; index++) letters |= 1 << (word.charCodeAt(index) & 31);
+  return letters;
+}
+
+function countBits(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
 }
 
 // Counts inserted, dropped, replaced and swapped letters; Infinity as soon as it cannot be below the limit, which is
