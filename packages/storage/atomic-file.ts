@@ -32,6 +32,8 @@ export interface WriteOptions {
   mode?: number;
   /** Writes only over this text: a file that somebody changed or removed meanwhile stays so, and `file_changed` is thrown. */
   over?: string;
+  /** False: it survives the end of this process, as a row of SQLite does, but not a power cut, and nobody waits for the disk. */
+  sync?: boolean;
 }
 
 interface Write {
@@ -113,14 +115,14 @@ async function replaceFile(path: string, { data, options }: Write): Promise<void
   const mode = options.mode ?? present;
   const temporary = temporaryName(target);
   try {
-    await writeSynced(temporary, data, mode);
+    await writeTemporary(temporary, data, { mode, sync: options.sync !== false });
     if (options.over === undefined) renameSync(temporary, target);
     else renameOver(temporary, target, options.over);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
   }
-  await syncDirectory(dirname(target));
+  if (options.sync !== false) await syncDirectory(dirname(target));
 }
 
 /** At one go, so that nobody in this process comes between the look and the write. */
@@ -164,19 +166,23 @@ function create(path: string, mode: number): number {
 /** More than this is written by a thread. */
 const smallBytes = 64 * 1024;
 
-async function writeSynced(path: string, data: string | Uint8Array, mode: number | undefined): Promise<void> {
+async function writeTemporary(
+  path: string,
+  data: string | Uint8Array,
+  { mode, sync }: { mode: number | undefined; sync: boolean },
+): Promise<void> {
   const file = create(path, mode ?? 0o666);
   try {
     if (mode !== undefined) fchmodSync(file, mode);
     if (data.length <= smallBytes) writeFileSync(file, data);
     else await writeWhole(file, data);
-    await sync(file);
+    if (sync) await syncFile(file);
   } finally {
     closeSync(file);
   }
 }
 
-const sync = promisify(fsync);
+const syncFile = promisify(fsync);
 const writeWhole = promisify(writeFile);
 
 /** By directory: the one that runs, and the next, which all share that come meanwhile. */
@@ -205,7 +211,7 @@ function startSync(path: string): Promise<void> {
 async function syncNow(path: string): Promise<void> {
   const directory = openSync(path, 'r');
   try {
-    await sync(directory);
+    await syncFile(directory);
   } finally {
     closeSync(directory);
   }

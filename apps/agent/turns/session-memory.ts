@@ -108,13 +108,16 @@ export class SessionMemory {
     if (this.#options.write) await rm(this.#fileOf(sessionId), { force: true });
   }
 
-  /** Resolves when all records so far are on disk. */
+  /** Resolves when all records so far are written. */
   async settled(): Promise<void> {
     await Promise.all(this.#writes);
   }
 
   #write(record: SessionRecord): void {
-    const write = writeFileAtomic(this.#fileOf(record.session_id), JSON.stringify(record, null, 2))
+    // No safer than the conversation itself, whose rows wait for no disk either.
+    const write = writeFileAtomic(this.#fileOf(record.session_id), JSON.stringify(record, null, 2), {
+      sync: false,
+    })
       .catch((error: unknown) =>
         this.#options.logger.error({ err: error }, 'failed to store session summary'),
       )
