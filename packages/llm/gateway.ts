@@ -38,24 +38,7 @@ export function createLiveGateway(
 ): ModelGateway {
   const file = context.file ?? new ModelsFile({ ...context, home: options.trunklineHome });
   let opened: { id: string; gateway: ModelGateway } | undefined;
-  let seen: unknown[] = [];
   const now = (): ModelGateway => {
-    // A turn asks many times: what the settings come from is compared before they are put together.
-    const { llmGatewayUrl, llmApiKey, llmModel } = options;
-    const { url, apiKey, model, embeddingModel } = more;
-    const sources = [
-      file.role('chat'),
-      llmGatewayUrl,
-      llmApiKey,
-      llmModel,
-      url,
-      apiKey,
-      model,
-      embeddingModel,
-    ];
-    if (opened !== undefined && sources.every((source, index) => source === seen[index]))
-      return opened.gateway;
-    seen = sources;
     const settings = { ...gatewaySettings(options, { ...context, file }), ...more };
     const id = JSON.stringify([settings.url, settings.apiKey, settings.model, settings.embeddingModel]);
     if (opened?.id !== id) opened = { id, gateway: createModelGateway(settings) };

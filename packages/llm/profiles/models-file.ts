@@ -1,15 +1,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, type Environment, parseYaml } from '@trunkline/config';
-import { BoundedMap, errorMessage, systemCode } from '@trunkline/std';
+import { errorMessage, systemCode } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { Logger } from '../retry.ts';
 import { matchesName } from './prices.ts';
 import type { ModelProfile } from './profile.ts';
-
-const MOST_PROFILES = 100;
 
 /** What models are used for. */
 export const modelRoles = ['chat', 'helper', 'judge', 'embeddings', 'vision'] as const;
@@ -101,9 +99,6 @@ export class ModelsFile {
   readonly #options: ModelsFileOptions;
   readonly #now: () => number;
   #config: ModelsConfig;
-  #profiles: { of?: ModelsConfig; known: BoundedMap<string, Partial<ModelProfile>> } = {
-    known: new BoundedMap(MOST_PROFILES),
-  };
   #mark: string;
   #checkedAt: number;
 
@@ -122,17 +117,9 @@ export class ModelsFile {
     return this.#config.roles[role];
   }
 
-  /** What the file says of a model. Each step of a turn asks several times, so it is put together once for each state of the file. */
-  profile(modelId: string): Readonly<Partial<ModelProfile>> {
+  /** What the file says of a model. */
+  profile(modelId: string): Partial<ModelProfile> {
     this.#refresh();
-    if (this.#profiles.of !== this.#config)
-      this.#profiles = { of: this.#config, known: new BoundedMap(MOST_PROFILES) };
-    const known = this.#profiles.known.get(modelId) ?? this.#joinFacts(modelId);
-    this.#profiles.known.set(modelId, known);
-    return known;
-  }
-
-  #joinFacts(modelId: string): Partial<ModelProfile> {
     const { models } = this.#config;
     const patterns = Object.keys(models).filter((name) => name !== modelId && matchesName(name, modelId));
     return Object.assign({}, ...[...patterns, modelId].map((name) => factsOf(models[name] ?? {})));
