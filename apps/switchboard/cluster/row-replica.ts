@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { SealKeyMissing } from '../control/seal.ts';
@@ -40,6 +40,8 @@ const retryMs = 2000;
 const stopLimitMs = 2000;
 /** Of an entry: sealed it stays below a message of NATS, which is a megabyte. */
 const mostBytes = 450_000;
+/** Of an entry: reading them blocks the process for some milliseconds. */
+const mostRows = 100;
 /** Rows that wait for the journal; of more the oldest are shared at the next start. */
 const mostChanged = 10_000;
 /** Shared at the start: a crash may have come before they were. */
@@ -108,7 +110,7 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     for (const id of changed) {
       const row = shared.read(id, mostBytes);
       const size = row === undefined ? 0 : Buffer.byteLength(JSON.stringify(row));
-      if (rows.length > 0 && bytes + size > mostBytes) break;
+      if (rows.length === mostRows || (rows.length > 0 && bytes + size > mostBytes)) break;
       changed.delete(id);
       ids.push(id);
       if (row !== undefined) rows.push(row);
@@ -121,7 +123,11 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     if (from === node || performance.now() < (skippedUntil.get(from) ?? 0)) return;
     try {
       const rows = JSON.parse(await exchange.open(sealed, topic)) as Row[];
-      for (const row of rows) shared.take(row, from);
+      for (const row of rows) {
+        shared.take(row, from);
+        // Others have their turn: each is a transaction.
+        await nextTurn();
+      }
     } catch (error) {
       // A retry would not help, and later entries must not wait.
       logger?.error({ err: error, topic, from }, 'failed to take over rows of another switchboard');
