@@ -123,6 +123,12 @@ describeWithBrowser('the trust page', () => {
     await page.getByText('Weak spots', { exact: true }).waitFor();
     await page.getByText('readable for you only').waitFor();
     await checkLooks(opened);
+    const { width, height } = page.viewportSize() ?? { width: 1280, height: 900 };
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    const box = await page.getByRole('tab', { name: 'Posture', selected: true }).boundingBox();
+    expect((box?.x ?? 999) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
+    await page.setViewportSize({ width, height });
     await page.goto(`${pages.agent().url}/app#/settings`);
     await page.getByRole('link', { name: /What to do|What was looked at/ }).click();
     await page.getByText('Weak spots', { exact: true }).waitFor();
