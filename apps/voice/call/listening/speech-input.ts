@@ -49,6 +49,9 @@ interface UserUtterance {
   live: LiveUtterance | undefined;
   /** Sound that the recognizer was given. */
   sentMs: number;
+  /** Sum of the mean squares of windows with voice, and their number. */
+  energy: number;
+  voicedWindows: number;
   transcript: string | undefined;
   /** The transcript of sound that is no longer recorded. */
   settled: Promise<string>;
@@ -115,6 +118,12 @@ export class SpeechInput {
     return earlierMs + (this.#activity.speaking ? this.#activity.speechMs : 0);
   }
 
+  /** Loudness of the voice in this utterance, in decibels of full scale; undefined before there is any. */
+  get level(): number | undefined {
+    const { energy, voicedWindows } = this.#utterance ?? { energy: 0, voicedWindows: 0 };
+    return voicedWindows === 0 ? undefined : 10 * Math.log10(energy / voicedWindows + 1e-12);
+  }
+
   /** The best transcript so far. */
   get transcript(): string | undefined {
     return this.#utterance?.transcript;
@@ -142,8 +151,10 @@ export class SpeechInput {
     if (started) this.#start(pausedMs);
     const utterance = this.#utterance;
     if (utterance === undefined) return;
-    if (this.#activity.speaking) this.#whileSpeaking(utterance);
-    else {
+    if (this.#activity.speaking) {
+      if (this.silenceMs === 0) measure(utterance, window);
+      this.#whileSpeaking(utterance);
+    } else {
       if (wasSpeaking) utterance.earlierSpeechMs += this.#activity.speechMs;
       this.#whilePausing(utterance);
     }
@@ -337,6 +348,8 @@ function newUserUtterance(): UserUtterance {
     interimPending: false,
     live: undefined,
     sentMs: 0,
+    energy: 0,
+    voicedWindows: 0,
     transcript: undefined,
     settled: Promise.resolve(''),
     ahead: undefined,
@@ -352,6 +365,11 @@ function newPause(): Pause {
     endOfTurnProbability: undefined,
     tone: 'level',
   };
+}
+
+function measure(utterance: UserUtterance, window: Float32Array): void {
+  utterance.energy += window.reduce((sum, sample) => sum + sample * sample, 0) / window.length;
+  utterance.voicedWindows += 1;
 }
 
 function dropAhead(utterance: UserUtterance): void {

@@ -46,6 +46,16 @@ describe('barge-in: speech while the bot speaks', () => {
     expect(judge(speechMs, words)).toBe('interrupt');
   });
 
+  it('ignores a voice that is further away than the caller, unless it says to stop', () => {
+    const far = { speechMs: 900, over: false, selfSpeech: false, asks: false, far: true };
+    const verdict = (words: string | undefined, over = false) =>
+      judgeInterruption({ ...far, words, over }).verdict;
+    expect(verdict(undefined)).toBe('wait');
+    expect(verdict('and then she told me about it')).toBe('ignore');
+    expect(verdict('', true)).toBe('ignore');
+    expect(verdict('wait a moment')).toBe('interrupt');
+  });
+
   it('ignores a single short word and self-speech', () => {
     expect(judge(250, 'Berlin')).toBe('wait');
     expect(judge(250, 'Berlin', true)).toBe('ignore');

@@ -14,6 +14,8 @@ export interface Overlap {
   over: boolean;
   /** It sounds like the bot's own voice. */
   selfSpeech: boolean;
+  /** It is much softer than the caller: somebody else in the room. */
+  far?: boolean;
   /** The bot is saying a question, and nothing after it. */
   asks: boolean;
   /** English if not given. */
@@ -31,9 +33,14 @@ const unsureMs = 500;
 const sureWords = 2;
 
 export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerdict; reason: string } {
-  const { speechMs, words, over, selfSpeech, asks, language } = overlap;
+  const { speechMs, words, over, selfSpeech, far = false, asks, language } = overlap;
   const judged = (verdict: InterruptionVerdict, reason: string) => ({ verdict, reason });
   if (selfSpeech) return judged('ignore', "it sounds like the bot's own voice");
+  // Echo cancellation makes callers softer too: what is meant to stop the bot does.
+  if (far && !isStopWord(words ?? '', language))
+    return words === undefined && !over
+      ? judged('wait', 'a voice far away, no words yet')
+      : judged('ignore', 'the voice is further away than the caller');
   if (words === undefined)
     return speechMs >= unsureMs
       ? judged('pause', `${unsureMs} ms of voice, no words yet`)

@@ -1,6 +1,7 @@
 import type { Language } from '../../languages/languages.ts';
 import type { SpeechInput } from '../listening/speech-input.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
+import { CallerLevel } from './caller-level.ts';
 import type { EchoFilter } from './echo-filter.ts';
 import { isLikelyEndOfTurn, judgePause, type SpeakingRate } from './endpointing.ts';
 import { type InterruptionVerdict, judgeInterruption } from './interruption.ts';
@@ -35,6 +36,7 @@ interface SilenceJudgement {
 /** Judges by sound and transcript what the caller means: an interruption, or the end of their turn. */
 export class TurnJudge {
   readonly #deps: TurnJudgeDeps;
+  readonly #callerLevel = new CallerLevel();
 
   constructor(deps: TurnJudgeDeps) {
     this.#deps = deps;
@@ -53,6 +55,7 @@ export class TurnJudge {
       words,
       over,
       selfSpeech: isSelfSpeech ?? false,
+      far: player.speaking && input.level !== undefined && this.#callerLevel.isFar(input.level),
       asks: player.asks && !isGenerating,
       language: language(),
     });
@@ -71,9 +74,12 @@ export class TurnJudge {
       return isOverdue()
         ? { text, isOver: true, isLikelyOver, reason: 'the transcript is overdue' }
         : { text, isOver: false, isLikelyOver, reason };
+    const isOver = input.silenceMs >= delayMs;
+    if (isOver && text !== '' && echo.isClear && input.level !== undefined)
+      this.#callerLevel.learn(input.level);
     return {
       text,
-      isOver: input.silenceMs >= delayMs,
+      isOver,
       isLikelyOver,
       reason: `${reason}: ${delayMs} ms of silence end the turn`,
     };
