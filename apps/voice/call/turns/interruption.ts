@@ -36,8 +36,8 @@ export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerd
   const { speechMs, words, over, selfSpeech, far = false, asks, language } = overlap;
   const judged = (verdict: InterruptionVerdict, reason: string) => ({ verdict, reason });
   if (selfSpeech) return judged('ignore', "it sounds like the bot's own voice");
-  // Echo cancellation makes callers softer too: what is meant to stop the bot does.
-  if (far && !isStopWord(words ?? '', language))
+  // Echo cancellation makes callers softer too: what answers the bot, or is meant to stop it, counts.
+  if (far && !asks && !isStopWord(words ?? '', language))
     return words === undefined && !over
       ? judged('wait', 'a voice far away, no words yet')
       : judged('ignore', 'the voice is further away than the caller');
