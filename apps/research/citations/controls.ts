@@ -32,7 +32,8 @@ const NOT_BELIEVED =
 
 /**
  * Some models say yes to everything. Among the questions are some about claims that were made to be false; of a judge
- * that calls such claims supported nothing counts but its "contradicted" and "absent".
+ * that calls such claims supported nothing counts but its "contradicted" and "absent": neither "supported" nor "topic",
+ * as both let a claim pass.
  */
 export function withControls(
   judge: SecondJudge,
@@ -56,7 +57,9 @@ export function withControls(
     }
     if (record.isBelieved) return given;
     onProblem(NOT_BELIEVED);
-    return given.map((opinion) => (opinion?.finding === 'supported' ? undefined : opinion));
+    return given.map((opinion) =>
+      opinion?.finding === 'supported' || opinion?.isTopic ? undefined : opinion,
+    );
   };
 }
 

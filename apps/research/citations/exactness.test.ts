@@ -292,6 +292,17 @@ describe('control questions', () => {
     expect(record.isBelieved).toBe(false);
   });
 
+  it('take from a judge that fails them what lets a claim pass, and leave the rest', async () => {
+    const judge: SecondJudge = async (all) =>
+      all.map(({ claim }) => {
+        if (claim === 'Claim number 0.') return { finding: 'absent', words: '', isTopic: true };
+        if (claim === 'Claim number 1.') return { finding: 'absent', words: '' };
+        return { finding: 'supported', words: 'The mill was sold in 1931' };
+      });
+    const opinions = await withControls(judge, new JudgeRecord(), () => undefined)(questions.slice(0, 3));
+    expect(opinions).toEqual([undefined, { finding: 'absent', words: '' }, undefined]);
+  });
+
   it('forgive one in ten', () => {
     const record = new JudgeRecord();
     record.note(question('first'), true);

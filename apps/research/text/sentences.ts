@@ -11,7 +11,7 @@ export interface Span {
 
 /** Shortened words whose dot ends no sentence, in English. */
 const ABBREVIATION =
-  /(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|al|No|Nos|Fig|Figs|Eq|Vol|pp|ca|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|U\.S|U\.K|E\.U)\.$/;
+  /(?:^|[\s(|])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|al|No|Nos|Fig|Figs|Eq|Vol|pp|ca|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|U\.S|U\.K|E\.U)\.$/;
 /** Those of other languages, where neither the lack of a vowel nor a single letter tells them. */
 const SHORTENED = new Set(
   'Abb Tab Mme Mlle Mgr Sra Srta Ud Uds Av dott Sig Ing inkl exkl evtl sog ca geb gest bijv им ул'.split(' '),
@@ -62,9 +62,11 @@ function continues(text: string, start: number, at: number, end: number, isEngli
   if (text[at] !== '.') return false;
   const before = text.slice(Math.max(start, at - LOOKED_AT), at);
   if (ABBREVIATION.test(`${before}.`)) return true;
+  const isBeforeFigure = /^\s*\d/.test(text.slice(end, end + 5));
+  if (isBeforeFigure && /(?<![\p{L}\p{N}])c$/u.test(before)) return true;
   // "am 1. Mai": an ordinal number, as many languages write it, but English does not.
   if (/(?:^|\D)\d{1,2}$/.test(before) && !isEnglish()) return true;
-  if (isShortened(before, /^\s*\d/.test(text.slice(end, end + 5))) && !isEnglish()) return true;
+  if (isShortened(before, isBeforeFigure) && !isEnglish()) return true;
   const next = /^\s*(\S)/.exec(text.slice(end, end + 20))?.[1];
   return next !== undefined && !/^\s*\n/.test(text.slice(end)) && /\p{Ll}/u.test(next);
 }
