@@ -28,7 +28,7 @@ import { createReportSummarizer, DeliveryController, PendingStore } from './deli
 import { Calls, type CallsOptions } from './media/calls.ts';
 import { LineCapacity } from './media/line-capacity.ts';
 import { portRangeOf } from './media/peer.ts';
-import { loadWrtcPeers } from './media/wrtc-peer.ts';
+import { loadProcessPeers } from './media/peer-process.ts';
 import { Counters, createLatencyLog } from './metrics/metrics.ts';
 import type { VoiceOptions } from './options.ts';
 import { SessionRegistry } from './sessions/registry.ts';
@@ -380,7 +380,7 @@ function createCalls(
   const active = metrics.gauge('sessions_active', 'Callers connected now.');
   const late = metrics.counter('audio_frames_late_total', 'Frames of speech that were sent too late.');
   return new Calls({
-    loadPeers: loadWrtcPeers,
+    loadPeers: () => loadProcessPeers(service.logger),
     clock: systemClock,
     ...media,
     mediaClock: systemClock,

@@ -1,0 +1,136 @@
+// The process that holds the WebRTC connections: where the library crashes, it ends this process alone.
+import { errorMessage } from '@trunkline/std';
+import type { Channel, Peer, PeerMaker, PeerState } from './peer.ts';
+import type { HostMessage, HostRequest } from './peer-messages.ts';
+import { loadWrtcPeers } from './wrtc-peer.ts';
+
+/** The library's event may come before its state changes, so the state is also looked at this often. */
+const lookEveryMs = 200;
+/** Asking a channel what it has buffered is slow. */
+const reportEvery = 256 * 1024;
+/** Sound is dropped while this many messages wait for a parent that does not read. */
+const mostWaiting = 500;
+
+interface Held {
+  peer: Peer;
+  state: PeerState;
+  channels: Map<number, Channel>;
+  /** Characters sent since the parent was told what is buffered. */
+  unreported: number;
+}
+
+const held = new Map<number, Held>();
+let channelCount = 0;
+let waiting = 0;
+
+// Without its parent nobody can hear anything.
+process.on('disconnect', () => {
+  for (const { peer } of held.values()) peer.close();
+  process.exit();
+});
+loadWrtcPeers().then(
+  (makePeer) => {
+    process.on('message', (request: HostRequest) => handleSafely(makePeer, request));
+    setInterval(() => {
+      for (const id of held.keys()) reportState(id);
+    }, lookEveryMs);
+    tell({ type: 'ready' });
+  },
+  (error: unknown) => tell({ type: 'failed', reason: errorMessage((error as Error).cause ?? error) }),
+);
+
+/** An error in one call ends that call, and no other. */
+function handleSafely(makePeer: PeerMaker, request: HostRequest): void {
+  try {
+    handle(makePeer, request);
+  } catch (error) {
+    held.get(request.peer)?.peer.close();
+    held.delete(request.peer);
+    tell({ type: 'broken', peer: request.peer, reason: errorMessage(error) });
+  }
+}
+
+function handle(makePeer: PeerMaker, request: HostRequest): void {
+  if (request.type === 'create') {
+    held.set(request.peer, create(makePeer, request));
+    return;
+  }
+  const found = held.get(request.peer);
+  if (found === undefined) {
+    if ('request' in request)
+      tell({ type: 'refused', request: request.request, reason: 'the connection is closed' });
+    return;
+  }
+  const { peer } = found;
+  // The library takes no view of a larger buffer.
+  if (request.type === 'play') peer.play({ ...request.frame, samples: request.frame.samples.slice() });
+  else if (request.type === 'send') send(found, request);
+  else if (request.type === 'answer') reply(request.request, peer.answer(request.sdp));
+  else if (request.type === 'candidate')
+    reply(
+      request.request,
+      peer.addCandidate(request.candidate).then(() => 0),
+    );
+  else if (request.type === 'count') reply(request.request, peer.packetsReceived());
+  else {
+    held.delete(request.peer);
+    peer.close();
+  }
+}
+
+function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'create' }>): Held {
+  const id = request.peer;
+  const channels = new Map<number, Channel>();
+  const numberOf = (channel: Channel) => [...channels].find(([, known]) => known === channel)?.[0] ?? -1;
+  const peer = makePeer(request.settings, {
+    stateChanged: () => reportState(id),
+    audio: (frame) => {
+      if (waiting < mostWaiting) tell({ type: 'audio', peer: id, frame });
+    },
+    channelOpened: (channel) => {
+      channelCount += 1;
+      channels.set(channelCount, channel);
+      tell({ type: 'opened', peer: id, channel: channelCount, madeBy: channel.madeBy });
+    },
+    channelClosed: (channel) => {
+      const number = numberOf(channel);
+      channels.delete(number);
+      tell({ type: 'closed', peer: id, channel: number });
+    },
+    message: (channel, message) => tell({ type: 'message', peer: id, channel: numberOf(channel), message }),
+  });
+  return { peer, state: 'connecting', channels, unreported: 0 };
+}
+
+function send(found: Held, { peer, channel: number, text }: Extract<HostRequest, { type: 'send' }>): void {
+  const channel = found.channels.get(number);
+  channel?.send(text);
+  found.unreported += text.length;
+  if (channel === undefined || found.unreported < reportEvery) return;
+  found.unreported = 0;
+  tell({ type: 'buffered', peer, channel: number, bytes: channel.waiting });
+}
+
+function reportState(id: number): void {
+  const found = held.get(id);
+  const state = found?.peer.state;
+  if (found === undefined || state === undefined || state === found.state) return;
+  found.state = state;
+  tell({ type: 'state', peer: id, state });
+}
+
+function reply(request: number, result: Promise<string | number>): void {
+  result.then(
+    (value) => tell({ type: 'reply', request, result: value }),
+    (error: unknown) =>
+      tell({ type: 'refused', request, reason: errorMessage((error as Error).cause ?? error) }),
+  );
+}
+
+function tell(message: HostMessage): void {
+  if (!process.connected) return;
+  waiting += 1;
+  process.send?.(message, () => {
+    waiting -= 1;
+  });
+}

@@ -1,0 +1,242 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { type Logger, readVariables } from '@trunkline/config';
+import { withTimeout } from '@trunkline/std';
+import type { AudioFrame } from '../speech/audio/samples.ts';
+import {
+  type Candidate,
+  type Channel,
+  mediaErrors,
+  type Peer,
+  type PeerEvents,
+  type PeerMaker,
+  type PeerSettings,
+  type PeerState,
+} from './peer.ts';
+import type { HostMessage, HostRequest } from './peer-messages.ts';
+
+/** For the library to load on a busy machine. */
+const startMs = 60_000;
+const replyMs = 30_000;
+/** Sound is dropped while this many messages wait for a process that does not read. */
+const mostWaiting = 500;
+
+let running: Promise<Host> | undefined;
+
+/**
+ * Creates peers in a process of their own, which is started for the first caller, and again after a crash. @roamhq/wrtc
+ * crashes its process when a message is sent to a caller whose page closes the connection at that moment; this way that
+ * costs the connections, which pages open again by themselves, and not the service.
+ */
+export async function loadProcessPeers(logger: Logger): Promise<PeerMaker> {
+  running ??= startHost((how) => {
+    running = undefined;
+    logger.error({ reason: how }, 'WebRTC process ended; its calls are lost');
+  });
+  const starting = running;
+  try {
+    const host = await starting;
+    return (settings, events) => host.create(settings, events);
+  } catch (error) {
+    if (running === starting) running = undefined;
+    throw error;
+  }
+}
+
+/** `onEnd` gets how it ended. */
+async function startHost(onEnd: (how: string) => void): Promise<Host> {
+  // Secrets of the service are none of its business.
+  const env = Object.fromEntries(readVariables(/^(PATH|HOME|LD_LIBRARY_PATH|SystemRoot|TEMP|TMP|TMPDIR)$/));
+  const child = fork(new URL('./peer-host.ts', import.meta.url), [], {
+    env,
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const fail = (reason: string) =>
+    reject(mediaErrors.webrtc_missing({ reason: reason.split('\n', 1)[0] ?? '' }));
+  const host = new Host(child);
+  child.on('message', (message: HostMessage) => {
+    if (message.type === 'ready') resolve();
+    else if (message.type === 'failed') fail(message.reason);
+    else host.receive(message);
+  });
+  child.on('error', (error) => fail(error.message));
+  child.once('exit', (code, signal) => {
+    const how = `its process ended with ${signal ?? code}`;
+    fail(how);
+    host.end();
+    onEnd(how);
+  });
+  try {
+    await withTimeout({ timeoutMs: startMs }, () => promise);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+  // Calls keep the service running, and it keeps this.
+  child.unref();
+  child.channel?.unref();
+  return host;
+}
+
+class Host {
+  readonly #child: ChildProcess;
+  readonly #peers = new Map<number, RemotePeer>();
+  readonly #replies = new Map<number, PromiseWithResolvers<string | number>>();
+  #count = 0;
+  #waiting = 0;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  /** Whether messages are read as fast as they come. */
+  get keepsUp(): boolean {
+    return this.#waiting < mostWaiting;
+  }
+
+  create(settings: PeerSettings, events: PeerEvents): Peer {
+    this.#count += 1;
+    const id = this.#count;
+    const peer = new RemotePeer(id, this, events, () => this.#peers.delete(id));
+    this.#peers.set(id, peer);
+    this.tell({ type: 'create', peer: id, settings });
+    return peer;
+  }
+
+  tell(message: HostRequest): void {
+    if (!this.#child.connected) return;
+    this.#waiting += 1;
+    this.#child.send(message, () => {
+      this.#waiting -= 1;
+    });
+  }
+
+  /** Sends what `message` makes of the number of a request, and waits for the reply. */
+  async ask(message: (request: number) => HostRequest): Promise<string | number> {
+    this.#count += 1;
+    const request = this.#count;
+    const reply = Promise.withResolvers<string | number>();
+    this.#replies.set(request, reply);
+    if (!this.#child.connected) reply.reject(new Error('the WebRTC process has ended'));
+    this.tell(message(request));
+    try {
+      return await withTimeout({ timeoutMs: replyMs }, () => reply.promise);
+    } finally {
+      this.#replies.delete(request);
+    }
+  }
+
+  receive(message: Exclude<HostMessage, { type: 'ready' | 'failed' }>): void {
+    if (message.type === 'reply') this.#replies.get(message.request)?.resolve(message.result);
+    else if (message.type === 'refused')
+      this.#replies.get(message.request)?.reject(new Error(message.reason));
+    else this.#peers.get(message.peer)?.receive(message);
+  }
+
+  /** The process has ended. */
+  end(): void {
+    for (const { reject } of this.#replies.values()) reject(new Error('the WebRTC process has ended'));
+    for (const peer of [...this.#peers.values()]) peer.lose();
+    this.#peers.clear();
+  }
+}
+
+type PeerMessage = Extract<HostMessage, { peer: number }>;
+
+class RemotePeer implements Peer {
+  readonly #id: number;
+  readonly #host: Host;
+  readonly #events: PeerEvents;
+  readonly #forget: () => void;
+  readonly #channels = new Map<number, RemoteChannel>();
+  #resting = false;
+  #closed = false;
+  state: PeerState = 'connecting';
+
+  constructor(id: number, host: Host, events: PeerEvents, forget: () => void) {
+    this.#id = id;
+    this.#host = host;
+    this.#events = events;
+    this.#forget = forget;
+  }
+
+  async answer(sdp: string): Promise<string> {
+    try {
+      return String(await this.#ask((request) => ({ type: 'answer', peer: this.#id, request, sdp })));
+    } catch (error) {
+      throw mediaErrors.bad_offer({ reason: (error as Error).message }, { cause: error });
+    }
+  }
+
+  async addCandidate(candidate: Candidate): Promise<void> {
+    try {
+      await this.#ask((request) => ({ type: 'candidate', peer: this.#id, request, candidate }));
+    } catch (error) {
+      throw mediaErrors.bad_candidate({ reason: (error as Error).message }, { cause: error });
+    }
+  }
+
+  play(frame: AudioFrame): void {
+    if (!this.#closed && this.#host.keepsUp) this.#host.tell({ type: 'play', peer: this.#id, frame });
+  }
+
+  rest(): void {
+    this.#resting = true;
+    // A timer runs after everything that waits.
+    setTimeout(() => {
+      this.#resting = false;
+    }, 0);
+  }
+
+  async packetsReceived(): Promise<number> {
+    return Number(await this.#ask((request) => ({ type: 'count', peer: this.#id, request })));
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#forget();
+    this.#host.tell({ type: 'close', peer: this.#id });
+  }
+
+  /** The process that held it has ended. */
+  lose(): void {
+    this.state = 'lost';
+    if (!this.#closed) this.#events.stateChanged();
+  }
+
+  receive(message: PeerMessage): void {
+    if (message.type === 'state') {
+      this.state = message.state;
+      this.#events.stateChanged();
+    } else if (message.type === 'broken') this.lose();
+    else if (message.type === 'audio') {
+      if (!this.#resting) this.#events.audio(message.frame);
+    } else if (message.type === 'opened') {
+      const { channel: number, madeBy } = message;
+      const send = (text: string) => this.#host.tell({ type: 'send', peer: this.#id, channel: number, text });
+      const channel = { madeBy, waiting: 0, send };
+      this.#channels.set(number, channel);
+      this.#events.channelOpened(channel);
+    } else this.#receiveOf(message);
+  }
+
+  #receiveOf(message: Extract<PeerMessage, { type: 'closed' | 'buffered' | 'message' }>): void {
+    const channel = this.#channels.get(message.channel);
+    if (channel === undefined) return;
+    if (message.type === 'buffered') channel.waiting = message.bytes;
+    else if (message.type === 'message') this.#events.message(channel, message.message);
+    else {
+      this.#channels.delete(message.channel);
+      this.#events.channelClosed(channel);
+    }
+  }
+
+  #ask(message: (request: number) => HostRequest): Promise<string | number> {
+    return this.#host.ask(message);
+  }
+}
+
+type RemoteChannel = { -readonly [Name in keyof Channel]: Channel[Name] };
