@@ -23,7 +23,8 @@ const held = new Map<number, Held>();
 let channelCount = 0;
 let waiting = 0;
 
-// Without its parent nobody can hear anything.
+// Signals to all processes of the service are its parent's business, without which nobody can hear anything.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => {
   for (const { peer } of held.values()) peer.close();
   process.exit();

@@ -101,7 +101,8 @@ class Host {
     const id = this.#count;
     const peer = new RemotePeer(id, this, events, () => this.#peers.delete(id));
     this.#peers.set(id, peer);
-    this.tell({ type: 'create', peer: id, settings });
+    if (this.#child.connected) this.tell({ type: 'create', peer: id, settings });
+    else peer.state = 'lost';
     return peer;
   }
 
@@ -137,8 +138,8 @@ class Host {
 
   /** The process has ended. */
   end(): void {
-    for (const { reject } of this.#replies.values()) reject(new Error('the WebRTC process has ended'));
     for (const peer of [...this.#peers.values()]) peer.lose();
+    for (const { reject } of this.#replies.values()) reject(new Error('the WebRTC process has ended'));
     this.#peers.clear();
   }
 }
@@ -166,6 +167,7 @@ class RemotePeer implements Peer {
     try {
       return String(await this.#ask((request) => ({ type: 'answer', peer: this.#id, request, sdp })));
     } catch (error) {
+      if (this.state === 'lost') throw mediaErrors.webrtc_ended();
       throw mediaErrors.bad_offer({ reason: (error as Error).message }, { cause: error });
     }
   }
