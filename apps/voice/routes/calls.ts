@@ -44,6 +44,7 @@ export function mountCalls(
     lines_busy,
     machine_busy,
     line_kept,
+    webrtc_ended,
     webrtc_missing,
   } = mediaErrors;
 
@@ -51,7 +52,7 @@ export function mountCalls(
     '/api/offer',
     describeRoute({
       summary: 'Connect, or change a connection',
-      errors: [bad_offer, lines_busy, machine_busy, line_kept, webrtc_missing],
+      errors: [bad_offer, lines_busy, machine_busy, line_kept, webrtc_missing, webrtc_ended],
     }),
     validate('json', offerSchema),
     async (context) => {
