@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -202,17 +202,21 @@ describe('trunkline send', () => {
       setInterval(() => { collect(); console.error('collected'); }, 10).unref();`;
     const collections = () => child.output().split('collected').length;
     let feed: ServerResponse | undefined;
-    const slow = createServer(async (request, response) => {
-      if (request.method !== 'POST') {
-        feed = response.writeHead(200, { 'content-type': 'text/event-stream' });
-        return feed.write(': here\n\n');
-      }
+    const accept = async (request: IncomingMessage, response: ServerResponse) => {
       const { correlationId } = JSON.parse(await text(request));
       const before = collections();
       await waitFor(() => collections() > before + 20);
       const answer = { topic: 'message.outbound.cli', correlationId, payload: { content: 'slowly' } };
       feed?.write(`data: ${JSON.stringify(answer)}\n\n`);
-      return response.end('{}');
+      response.end('{}');
+    };
+    const slow = createServer((request, response) => {
+      if (request.method === 'POST') {
+        accept(request, response).catch((error: Error) => response.destroy(error));
+        return;
+      }
+      feed = response.writeHead(200, { 'content-type': 'text/event-stream' });
+      feed.write(': here\n\n');
     }).listen(0, '127.0.0.1');
     await once(slow, 'listening');
     const { port } = slow.address() as AddressInfo;

@@ -45,7 +45,9 @@ export async function loadProcessPeers(logger: Logger): Promise<PeerMaker> {
 /** `onEnd` gets how it ended. */
 async function startHost(onEnd: (how: string) => void): Promise<Host> {
   // Secrets of the service are none of its business.
-  const env = Object.fromEntries(readVariables(/^(PATH|HOME|LD_LIBRARY_PATH|NODE_COMPILE_CACHE|SystemRoot|TEMP|TMP|TMPDIR)$/));
+  const env = Object.fromEntries(
+    readVariables(/^(PATH|HOME|LD_LIBRARY_PATH|NODE_COMPILE_CACHE|SystemRoot|TEMP|TMP|TMPDIR)$/),
+  );
   const child = fork(new URL('./peer-host.ts', import.meta.url), [], {
     env,
     execArgv: [],
