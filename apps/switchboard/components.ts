@@ -28,6 +28,7 @@ import { agentFiles, createExchange } from './exchange.ts';
 import { sharedFlows } from './flows/flow-replica.ts';
 import { openA2aServer } from './gateway/a2a-gateway.ts';
 import { createApprovalRules } from './human/human-input.ts';
+import { sharedQuestions } from './human/shared-questions.ts';
 import type { SwitchboardOptions } from './options.ts';
 import { createPlugins } from './plugins.ts';
 import { createCommandBus } from './routes/control.ts';
@@ -177,7 +178,14 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         sealing: { seal, exchange: sealExchange },
         conversations: stores.conversations,
         responses: stores.responses,
-        flowRows: stores.flowsElsewhere && sharedFlows(stores.flows, stores.flowsElsewhere, stores.questions),
+        flowRows:
+          stores.flowsElsewhere &&
+          sharedFlows(stores.flows, stores.flowsElsewhere, {
+            own: stores.questions,
+            elsewhere: stores.questionsElsewhere,
+          }),
+        questionRows:
+          stores.questionsElsewhere && sharedQuestions(stores.questions, stores.questionsElsewhere),
         createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
       }),
   );
@@ -197,7 +205,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   );
   const exchange = component(
     'exchange',
-    { context, bus, workspace, senders, stores, models, sealExchange, vectors, parts, files },
+    { context, bus, workspace, senders, stores, models, seal, sealExchange, vectors, parts, files },
     ({
       context: { operator, accounts, address, policy, sandbox },
       parts,

@@ -15,6 +15,7 @@ import type { SealExchange } from './cluster/seal-exchange.ts';
 import type { MessageFiles } from './content/message-files.ts';
 import { startCommands } from './control/commands.ts';
 import { ControlPlane } from './control/control-plane.ts';
+import type { Seal } from './control/seal.ts';
 import { createTurnMemory, startTurnLog } from './conversations/conversation-store.ts';
 import { AgentLimiter } from './dispatch/agent-limiter.ts';
 import { Cooldowns } from './dispatch/agent-queues.ts';
@@ -24,6 +25,7 @@ import { createOtherWorkers } from './dispatch/other-workers.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
 import { type AbTests, createAbTests } from './experiments/ab-tests.ts';
 import { type ApprovalRules, HumanInput } from './human/human-input.ts';
+import { createKeptAnswers } from './human/shared-questions.ts';
 import { createSurfaceQuestions } from './human/surface-questions.ts';
 import { createIncidentRepository, type IncidentRepository } from './incidents/incident-repository.ts';
 import { createMcpServers, type McpServers } from './mcp/mcp-servers.ts';
@@ -44,7 +46,7 @@ export interface ExchangeSettings {
   workspace: Workspace;
   stores: Stores;
   files: MessageFiles;
-  peers: Pick<Peers, 'offer' | 'ask' | 'askAll'>;
+  peers: Pick<Peers, 'offer' | 'ask' | 'askAll' | 'isGone'>;
   projects: ProjectDirectory;
   /** Resolves when the workspace has the changes of other switchboards. */
   catchUp: () => Promise<void>;
@@ -55,7 +57,9 @@ export interface ExchangeSettings {
   senders: Pick<SurfaceSenders, 'refusalOf'>;
   policy: Policy;
   sandbox: Sandbox;
-  /** Opens sealed commands. */
+  /** Seals answers that are kept for other switchboards. */
+  seal: Seal;
+  /** Opens sealed commands and answers. */
   sealExchange: SealExchange;
   logger: Logger;
 }
@@ -90,8 +94,17 @@ const waitingForEach = 7;
 export function createExchange(settings: ExchangeSettings): Exchange {
   const { options, env, bus, workspace, projects, sealExchange, stores, files, logger } = settings;
   const registry = new ExecutorRegistry();
-  const humanInput = new HumanInput(stores.questions, bus, settings.approvals, (consent) =>
-    settings.policy.recordConsent(consent),
+  const { questionsElsewhere: copies } = stores;
+  const humanInput = new HumanInput(
+    stores.questions,
+    bus,
+    settings.approvals,
+    (consent) => settings.policy.recordConsent(consent),
+    copies && {
+      copies,
+      isGone: (node) => settings.peers.isGone(node),
+      answers: createKeptAnswers(bus, { seal: settings.seal, exchange: sealExchange }, logger),
+    },
   );
   const questions = createSurfaceQuestions({ bus, humanInput, logger });
   const controlPlane = new ControlPlane({ directory: workspace.directory, changes: stores.changes, env });

@@ -10,6 +10,7 @@ import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { ConversationStore } from './conversations/conversation-store.ts';
 import type { Plugin } from './core/plugins.ts';
 import type { SharedFlow } from './flows/flow-store.ts';
+import type { SharedQuestion } from './human/question-store.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
 import { OperatorPlugin } from './operator/plugin.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -41,12 +42,13 @@ interface PluginDeps {
   responses: Responses;
   /** Where other switchboards share the bus. */
   flowRows: SharedRows<SharedFlow> | undefined;
+  questionRows: SharedRows<SharedQuestion> | undefined;
   createPeers(isLeader: () => boolean): Peers;
 }
 
 export function createPlugins(
   options: SwitchboardOptions,
-  { sealing, conversations, responses, flowRows, createPeers }: PluginDeps,
+  { sealing, conversations, responses, flowRows, questionRows, createPeers }: PluginDeps,
 ): Plugins {
   const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
@@ -81,6 +83,7 @@ export function createPlugins(
       createStoreReplica({ subject: 'conversations', store: conversations, takesOwn: true }, sealing),
       createStoreReplica({ subject: 'responses', store: responses, takesOwn: false }, sealing),
       ...(flowRows === undefined ? [] : [createRowReplica(flowRows, sealing)]),
+      ...(questionRows === undefined ? [] : [createRowReplica(questionRows, sealing)]),
       { ...createRowReplica(deliveries.shared, sealing), after: [deliveries.name] },
       new AlertingPlugin(leader),
       new OperatorPlugin(),

@@ -18,6 +18,8 @@ export interface Stores {
   flowsElsewhere: FlowStore | undefined;
   changes: ChangeStore;
   questions: QuestionStore;
+  /** Copies of the questions of other switchboards, where others share the bus. */
+  questionsElsewhere: QuestionStore | undefined;
   conversations: ConversationStore;
   tasks: TaskStore;
   skills: SkillStore;
@@ -37,6 +39,9 @@ export function openStores(home: string, logger: Logger, isShared: boolean): Sto
     flowsElsewhere: isShared ? open((path) => new FlowStore(path), 'flows-elsewhere.db') : undefined,
     changes: open((path) => new ChangeStore(path, { isShared }), 'changes.db'),
     questions: open((path) => new QuestionStore(path), 'questions.db'),
+    questionsElsewhere: isShared
+      ? open((path) => new QuestionStore(path), 'questions-elsewhere.db')
+      : undefined,
     conversations: open((path) => new ConversationStore(path), 'conversations.db'),
     tasks: open((path) => new TaskStore(path), 'tasks.db'),
     skills: open((path) => new SkillStore(path), 'skills.db'),
@@ -44,8 +49,8 @@ export function openStores(home: string, logger: Logger, isShared: boolean): Sto
     usage: open((path) => new UsageStore(path), 'usage.db'),
     responses: open((path) => new Responses(path), 'responses.db'),
   };
-  const { flows, flowsElsewhere, conversations, questions, usage } = stores;
-  for (const store of [flows, flowsElsewhere, conversations, questions, usage])
+  const { flows, flowsElsewhere, conversations, questions, questionsElsewhere, usage } = stores;
+  for (const store of [flows, flowsElsewhere, conversations, questions, questionsElsewhere, usage])
     if (store !== undefined) opened.defer(hourly(() => store.sweep(), logger));
   const closing = opened.move();
   return { ...stores, close: () => closing.dispose() };

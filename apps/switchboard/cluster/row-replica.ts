@@ -10,7 +10,7 @@ import { type Sealing, SharedLog } from './workspace-replica.ts';
 /** Rows of a switchboard of which every other has a copy. */
 export interface SharedRows<Row> {
   /** `flows`: the topic of the entries, and the name of the place in it. */
-  subject: 'flows' | 'deliveries';
+  subject: 'flows' | 'deliveries' | 'questions';
   onChange(listener: (id: string) => void): void;
   /** A row as it stands now, in at most so many bytes of JSON; undefined when there is none. */
   read(id: string, maxBytes: number): Row | undefined;

@@ -32,6 +32,7 @@ const durableTopics = [
   'cluster.tasks',
   'cluster.flows',
   'cluster.deliveries',
+  'cluster.questions',
   'ceremony.#',
   'dispatch.dropped.#',
 ];

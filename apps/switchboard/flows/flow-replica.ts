@@ -6,11 +6,17 @@ import type { FlowStore, SharedFlow } from './flow-store.ts';
 /** Of a flow that has not ended, the beginning of its trace is shared: it is shared again with each change. */
 const mostOpenBytes = 65_536;
 
-/** The flows of this switchboard for the others, and theirs for this one, which withdraws its questions about those that ended. */
+/** Questions that end with the flow that they are about. */
+interface FlowQuestions {
+  own: Pick<QuestionStore, 'withdraw'>;
+  elsewhere: Pick<QuestionStore, 'withdraw'> | undefined;
+}
+
+/** The flows of this switchboard for the others, and theirs for this one, which withdraws questions about those that ended. */
 export function sharedFlows(
   own: FlowStore,
   elsewhere: FlowStore,
-  questions: Pick<QuestionStore, 'withdraw'>,
+  questions: FlowQuestions,
 ): SharedRows<SharedFlow> {
   return {
     subject: 'flows',
@@ -20,14 +26,20 @@ export function sharedFlows(
       if (row === undefined) return undefined;
       // Whoever had it before is gone, or works on it no more.
       elsewhere.drop(id);
+      const { completedAt } = row.flow;
+      if (completedAt !== null) questions.elsewhere?.withdraw(row.correlationId, completedAt);
       const room = row.flow.status === 'complete' ? maxBytes - overheadBytes : mostOpenBytes;
       return { ...row, trace: fitting(row.trace, room) };
     },
     newest: (limit) => own.newest(limit),
-    take(row) {
+    take(row, node) {
       const { id, completedAt } = row.flow;
       const isOwn = own.get(id) !== undefined;
-      if (completedAt !== null) questions.withdraw(row.correlationId, completedAt);
+      if (completedAt !== null) {
+        questions.own.withdraw(row.correlationId, completedAt);
+        // Who did the work keeps its questions open for whoever asks again.
+        questions.elsewhere?.withdraw(row.correlationId, completedAt, node);
+      }
       (isOwn ? own : elsewhere).take(row);
     },
   };

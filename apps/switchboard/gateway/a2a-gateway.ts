@@ -170,7 +170,8 @@ async function answersFor(
   const isAbout = ({ correlationId }: Question) => correlationId === task.id;
   const waiting =
     humanInput.pending().find(isAbout) ??
-    (resume && (await askedElsewhere(peers, principal, isAbout, signal)));
+    (resume &&
+      ((await askedElsewhere(peers, principal, isAbout, signal)) ?? askedByGone(humanInput, isAbout)));
   const listening = () => (kept && goingOn(kept, signal)) ?? listenAgain(bus)(task.id)(signal);
   if (waiting === 'unknown') {
     const question = resume?.text.replace(`\n${notTaken}`, '') ?? '';
@@ -216,6 +217,15 @@ async function askedElsewhere(
     await delay(askAgainMs, undefined, { signal });
   }
   return 'unknown';
+}
+
+/** The question of a switchboard that answers no more; `unknown` until it is gone for sure. */
+function askedByGone(
+  humanInput: HumanInput,
+  isAbout: (question: Question) => boolean,
+): Question | 'unknown' | undefined {
+  const copy = humanInput.pendingElsewhere().find(({ question }) => isAbout(question));
+  return copy?.isGone === false ? 'unknown' : copy?.question;
 }
 
 const mostAttempts = 10;

@@ -1,5 +1,4 @@
 import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus';
-import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import {
   actsForItself,
   isDirectOperator,
@@ -12,35 +11,23 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import type { Consent } from '@trunkline/policy';
 import { readVerdict } from '@trunkline/std';
 import { readScope } from '@trunkline/tools';
-import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Question } from '../api-types.ts';
-import type { Peers } from '../cluster/peers.ts';
 import { onBehalfOf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import type { SwitchboardEnv } from '../routes/guards.ts';
-import type { AskedCall, QuestionStore } from './question-store.ts';
-
-const errors = defineErrors({
-  question_unknown: [404, 'There is no such question; GET /api/hitl/pending lists those that wait.'],
-  approval_forbidden: [403, ({ where }: { where: string }) => `This is not yours to approve. ${where}`],
-  approval_unclear: [400, 'This is a request for approval: answer with a plain yes or no.'],
-  question_answered: [409, 'This question has been answered already.'],
-});
-
-const askBody = z.object({
-  correlationId: z.string().min(1).max(128),
-  question: z.string().min(1).max(10_000),
-});
-
-const answerBody = z.object({ requestId: z.string(), answer: z.string().min(1).max(100_000) });
+import type { AskedCall, QuestionStore, SharedQuestion } from './question-store.ts';
+import type { SharedInput } from './shared-questions.ts';
 
 /** How long an agent waits for a person in one call. */
 export const askLimitMs = 110_000;
 
-const outcomes = ['accepted', 'unknown', 'answered-already', 'not-allowed', 'unclear'] as const;
+/** `kept`: for whoever goes on with the work of a switchboard that is gone. `unsure`: nothing was taken, as it may come back. */
 export type AnswerOutcome = (typeof outcomes)[number];
+const outcomes = [
+  ...(['accepted', 'kept', 'unsure', 'unknown', 'over'] as const),
+  ...(['answered-already', 'not-allowed', 'unclear'] as const),
+];
 
 /** For answers given at a switchboard that does not know the question. */
 const givenTopic = 'agent.input.given';
@@ -52,6 +39,7 @@ export class HumanInput {
   readonly #bus: Bus;
   readonly #rules: ApprovalRules;
   readonly #recordConsent: (consent: Consent) => void;
+  readonly #shared: SharedInput | undefined;
   readonly #waiting = new Map<string, Set<(answer: string) => void>>();
 
   constructor(
@@ -59,11 +47,14 @@ export class HumanInput {
     bus: Bus,
     rules: ApprovalRules,
     recordConsent: (consent: Consent) => void,
+    shared?: SharedInput,
   ) {
     this.#store = store;
     this.#bus = bus;
     this.#rules = rules;
     this.#recordConsent = recordConsent;
+    this.#shared = shared;
+    store.onAnswered((requestId, answer) => this.#wake(requestId, answer));
   }
 
   /** Receives answers given at other switchboards on this bus. */
@@ -85,7 +76,9 @@ export class HumanInput {
   ): Promise<string | undefined> {
     const question = this.#open(asker, text, true, asker.about);
     const answer = await this.#answerTo(question, timeoutMs, signal);
-    return answer !== undefined && this.#store.use(question.requestId) ? answer : undefined;
+    if (answer === undefined || !this.#store.use(question.requestId)) return undefined;
+    // Another may have used it that died before it could say so.
+    return (await this.#shared?.answers.use(question.requestId)) === false ? undefined : answer;
   }
 
   #open(
@@ -96,7 +89,17 @@ export class HumanInput {
   ): Question {
     const owner = asker.owner ?? ownerOfMessage(asker);
     const asked = { requestId: crypto.randomUUID(), correlationId, question, approval, owner };
+    const copy = this.#shared?.copies.find(asked);
+    if (copy !== undefined && this.#store.find(asked) === undefined) this.#adopt(copy);
     return this.#store.open(asked, about);
+  }
+
+  /** Work goes on here that another switchboard began: people see its question once, and its answer counts. */
+  #adopt({ requestId, approval }: Question): void {
+    const { copies, isGone } = this.#shared as SharedInput;
+    // Two that are at work may not share an approval.
+    if (approval && !isGone(copies.nodeOf(requestId))) return;
+    this.#store.adopt(copies.shared(requestId) as SharedQuestion);
   }
 
   async #answerTo(
@@ -110,8 +113,16 @@ export class HumanInput {
       question.requestId,
       signal === undefined ? limit : AbortSignal.any([limit, signal]),
     );
-    await this.#announce(question);
+    if (!(await this.#takeKept(question))) await this.#announce(question);
     return await answer;
+  }
+
+  /** Wakes whoever waits with the answer that was given elsewhere while nobody did; false when there is none. */
+  async #takeKept({ requestId }: Question): Promise<boolean> {
+    const kept = await this.#shared?.answers.recall(requestId);
+    if (kept === undefined) return false;
+    if (this.#store.answer(requestId, kept.answer, kept.by)) this.#wake(requestId, kept.answer);
+    return true;
   }
 
   /**
@@ -127,7 +138,25 @@ export class HumanInput {
     const given = { requestId, answer, asOwner };
     const outcome = await this.#answerHere(given, by);
     if (outcome !== 'unknown' || this.#bus.status().engine === 'embedded') return outcome;
-    return await this.#answerElsewhere(given, by);
+    const there = await this.#answerElsewhere(given, by);
+    return there === 'unknown' ? await this.#answerCopy(given, by) : there;
+  }
+
+  /** Keeps the answer to a question of a switchboard that is gone. */
+  async #answerCopy({ requestId, answer, asOwner }: GivenAnswer, by: Principal): Promise<AnswerOutcome> {
+    const { copies, isGone, answers } = this.#shared ?? {};
+    const copy = copies?.shared(requestId);
+    if (copy === undefined || (asOwner && !maySee(by, copy.owner))) return 'unknown';
+    if (copy.answer !== null) return 'answered-already';
+    if (copy.usedAt !== null) return 'over';
+    const refusal = this.refusalOf(copy, answer, by);
+    if (refusal !== undefined) return refusal;
+    if (!isGone?.(copies?.nodeOf(requestId) ?? '')) return 'unsure';
+    const counted = copy.approval ? countedAnswer(answer, by) : answer;
+    if (!(await answers?.keep(requestId, { answer: counted, by: by.id }))) return 'answered-already';
+    // Unless the work went on here meanwhile.
+    if (this.#store.get(requestId) === undefined) this.#store.adopt(copy);
+    return (await this.#accept(copy, counted, by)) ? 'kept' : 'answered-already';
   }
 
   mayApprove(principal: Principal): boolean {
@@ -166,13 +195,19 @@ export class HumanInput {
     const question = this.#store.get(requestId);
     if (question === undefined || (asOwner && !maySee(by, question.owner))) return 'unknown';
     if (question.answer !== null) return 'answered-already';
+    if (this.#store.isWithdrawn(requestId)) return 'over';
     const refusal = this.refusalOf(question, answer, by);
     if (refusal !== undefined) return refusal;
     const counted = question.approval ? countedAnswer(answer, by) : answer;
-    if (!this.#store.answer(requestId, counted, by.id)) return 'answered-already';
+    return (await this.#accept(question, counted, by)) ? 'accepted' : 'answered-already';
+  }
+
+  /** False when it was answered meanwhile. */
+  async #accept(question: Question, counted: string, by: Principal): Promise<boolean> {
+    const { requestId, correlationId, owner } = question;
+    if (!this.#store.answer(requestId, counted, by.id)) return false;
     if (question.approval) this.#recordConsent(this.#consentOf(question, counted, by));
-    for (const wake of this.#waiting.get(requestId) ?? []) wake(counted);
-    const { correlationId, owner } = question;
+    this.#wake(requestId, counted);
     const topic = `agent.input.response.${escapeSegment(requestId)}`;
     await this.#bus.publish({
       topic,
@@ -180,7 +215,11 @@ export class HumanInput {
       correlationId,
       principal: onBehalfOf(owner, 'switchboard'),
     });
-    return 'accepted';
+    return true;
+  }
+
+  #wake(requestId: string, answer: string): void {
+    for (const wake of this.#waiting.get(requestId) ?? []) wake(answer);
   }
 
   /** A command is approved once, whatever is said; only what a rule asks about can be approved for more. */
@@ -209,6 +248,15 @@ export class HumanInput {
   /** Those that somebody may see, or all. */
   pending(viewer?: Principal): Question[] {
     return this.#store.pending(viewer);
+  }
+
+  /** Copies of what others asked, with the switchboard that did. */
+  pendingElsewhere(viewer?: Principal): { question: Question; node: string; isGone: boolean }[] {
+    const { copies, isGone } = this.#shared ?? {};
+    return (copies?.pending(viewer) ?? []).map((question) => {
+      const node = copies?.nodeOf(question.requestId) ?? '';
+      return { question, node, isGone: isGone?.(node) ?? false };
+    });
   }
 
   /**
@@ -342,56 +390,4 @@ interface Asker {
   principal?: Principal | undefined;
   /** Where it is not the principal's own: an agent with a key asks about the request of somebody else. */
   owner?: string | undefined;
-}
-
-export function mountHuman(
-  app: Hono<SwitchboardEnv>,
-  humanInput: HumanInput,
-  peers: Peers,
-  ownerOfRequest: (correlationId: string) => string | undefined,
-): void {
-  peers.offer('questions', (_, viewer) => humanInput.pending(viewer));
-  const ask = describeRoute({
-    summary: 'Asks a person and waits up to 110 s; ask the same again to go on waiting',
-  });
-  app.post('/api/agent/ask-human', ask, validate('json', askBody), async (context) => {
-    const { correlationId, question } = context.req.valid('json');
-    const owner = context.get('caller').guest ? undefined : ownerOfRequest(correlationId);
-    const asker = { correlationId, principal: context.get('principal'), owner };
-    const answer = await humanInput.ask(asker, question, askLimitMs, context.req.raw.signal);
-    return context.json(
-      answer === undefined ? { success: true, timedOut: true, answer: null } : { success: true, answer },
-    );
-  });
-  const answering = describeRoute({
-    summary: 'Answers a question',
-    errors: [
-      errors.question_unknown,
-      errors.question_answered,
-      errors.approval_forbidden,
-      errors.approval_unclear,
-    ],
-  });
-  app.post('/api/a2a/input', answering, validate('json', answerBody), async (context) => {
-    const { requestId, answer } = context.req.valid('json');
-    const outcome = await humanInput.answer(requestId, answer, context.get('principal'), {
-      asOwner: true,
-    });
-    if (outcome === 'unknown') throw errors.question_unknown();
-    if (outcome === 'not-allowed') throw errors.approval_forbidden({ where: humanInput.whereToApprove() });
-    if (outcome === 'unclear') throw errors.approval_unclear();
-    if (outcome === 'answered-already') throw errors.question_answered();
-    return context.json({ success: true });
-  });
-  app.get(
-    '/api/hitl/pending',
-    describeRoute({ summary: 'Questions that wait, the oldest first' }),
-    async (context) => {
-      const principal = context.get('principal');
-      const { lists, gap } = await peers.askForList<Question>('questions', {}, principal);
-      const all = [humanInput.pending(principal), ...lists].flat();
-      const data = all.toSorted((one, other) => one.askedAt - other.askedAt);
-      return context.json({ success: true, ...gap, data });
-    },
-  );
 }

@@ -12,6 +12,18 @@ export interface AskedCall {
 
 type Row = Omit<Question, 'approval'> & { approval: number };
 
+/** What makes two questions the same. */
+type Asked = Pick<Question, 'correlationId' | 'question' | 'approval' | 'owner'>;
+
+/** A question as switchboards share it. */
+export interface SharedQuestion extends Question {
+  answeredBy: string | null;
+  /** Set without an answer: it was withdrawn. */
+  usedAt: number | null;
+  /** JSON of the call that an approval is for. */
+  about: string | null;
+}
+
 const migrations = [
   `CREATE TABLE questions (
      requestId TEXT PRIMARY KEY, correlationId TEXT NOT NULL, question TEXT NOT NULL, askedAt INTEGER NOT NULL,
@@ -30,9 +42,12 @@ const migrations = [
    CREATE INDEX questions_open ON questions (owner, askedAt) WHERE answer IS NULL;`,
   // The call as JSON, for the audit log.
   'ALTER TABLE questions ADD COLUMN about TEXT;',
+  // Of a copy: the switchboard that asks.
+  'ALTER TABLE questions ADD COLUMN node TEXT;',
 ];
 
 const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval, owner';
+const sharedColumns = `${columns}, answeredBy, usedAt, about`;
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Answers stay for whoever asks again. */
@@ -40,31 +55,47 @@ const keptMs = { answered: 7 * dayMs, open: 30 * dayMs };
 
 /** Questions to people; deleted a week after the answer. */
 export class QuestionStore extends Store {
+  #changed: (id: string) => void = () => undefined;
+  #answered: (id: string, answer: string) => void = () => undefined;
+
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
   }
 
+  /** Calls back with the id of each question that changes here. */
+  onChange(listener: (id: string) => void): void {
+    this.#changed = listener;
+  }
+
+  /** Calls back with each answer that was given at another switchboard. */
+  onAnswered(listener: (id: string, answer: string) => void): void {
+    this.#answered = listener;
+  }
+
   /** Returns the existing question of this correlation, or a new one. */
-  open(
-    asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval' | 'owner'>,
-    about?: AskedCall,
-  ): Question {
+  open(asked: Asked & Pick<Question, 'requestId'>, about?: AskedCall): Question {
     const { requestId, correlationId, question, owner } = asked;
-    const approval = Number(asked.approval);
-    this.write(
+    const { changes } = this.write(
       'INSERT INTO questions (requestId, correlationId, question, askedAt, approval, owner, about) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
       [
         requestId,
         correlationId,
         question,
         this.now(),
-        approval,
+        Number(asked.approval),
         owner,
         about === undefined ? null : JSON.stringify(about),
       ],
     );
+    if (changes > 0) this.#changed(requestId);
+    return this.find(asked) as Question;
+  }
+
+  /** The question of these words, unless its answer was used. */
+  find({ correlationId, question, approval, owner }: Asked): Question | undefined {
     const sql = `SELECT ${columns} FROM questions WHERE correlationId = ? AND question = ? AND approval = ? AND owner = ? AND usedAt IS NULL`;
-    return questionOf(this.one<Row>(sql, [correlationId, question, approval, owner]) as Row);
+    const row = this.one<Row>(sql, [correlationId, question, Number(approval), owner]);
+    return row && questionOf(row);
   }
 
   get(requestId: string): Question | undefined {
@@ -82,26 +113,78 @@ export class QuestionStore extends Store {
   answer(requestId: string, answer: string, by: string): boolean {
     const sql =
       'UPDATE questions SET answer = ?, answeredAt = ?, answeredBy = ? WHERE requestId = ? AND answer IS NULL';
-    return this.write(sql, [answer, this.now(), by, requestId]).changes > 0;
+    const isOpen = this.write(sql, [answer, this.now(), by, requestId]).changes > 0;
+    if (isOpen) this.#changed(requestId);
+    return isOpen;
   }
 
-  /** Deletes open questions of work that ended elsewhere at this time: nobody waits for an answer. */
-  withdraw(correlationId: string, endedAt: number): void {
+  /** Ends open questions of work that ended at this time: nobody waits for an answer. Those of `exceptNode` stay. */
+  withdraw(correlationId: string, endedAt: number, exceptNode = ''): void {
     const sql =
-      'DELETE FROM questions WHERE correlationId = ? AND usedAt IS NULL AND answer IS NULL AND askedAt < ?';
-    this.write(sql, [correlationId, endedAt]);
+      'UPDATE questions SET usedAt = ? WHERE correlationId = ? AND usedAt IS NULL AND answer IS NULL AND askedAt < ? AND node IS NOT ?';
+    this.write(sql, [this.now(), correlationId, endedAt, exceptNode]);
+  }
+
+  isWithdrawn(requestId: string): boolean {
+    const sql = 'SELECT 1 FROM questions WHERE requestId = ? AND usedAt IS NOT NULL AND answer IS NULL';
+    return this.one(sql, [requestId]) !== undefined;
   }
 
   /** Marks the answer as used, so that the question can be asked again. Returns whether it was unused. */
   use(requestId: string): boolean {
     const sql = 'UPDATE questions SET usedAt = ? WHERE requestId = ? AND usedAt IS NULL';
-    return this.write(sql, [this.now(), requestId]).changes > 0;
+    const isUnused = this.write(sql, [this.now(), requestId]).changes > 0;
+    if (isUnused) this.#changed(requestId);
+    return isUnused;
+  }
+
+  shared(requestId: string): SharedQuestion | undefined {
+    const sql = `SELECT ${sharedColumns} FROM questions WHERE requestId = ?`;
+    const row = this.one<Omit<SharedQuestion, 'approval'> & { approval: number }>(sql, [requestId]);
+    return row && { ...row, approval: row.approval === 1 };
+  }
+
+  /** Ids of the newest questions. */
+  newest(limit: number): string[] {
+    const sql = 'SELECT requestId FROM questions ORDER BY askedAt DESC LIMIT ?';
+    return this.all<{ requestId: string }>(sql, [limit]).map(({ requestId }) => requestId);
+  }
+
+  /** Stores a question of another switchboard. An answer or an end that is known here stays. */
+  take(given: SharedQuestion, node: string | null): void {
+    const known = this.shared(given.requestId);
+    const { answer, answeredAt, answeredBy } = known?.answer == null ? given : known;
+    const { requestId, correlationId, question, askedAt, approval, owner } = given;
+    this.write(
+      `INSERT OR REPLACE INTO questions (${sharedColumns}, node) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        ...[requestId, correlationId, question, askedAt, answer, answeredAt, Number(approval), owner],
+        ...[answeredBy, known?.usedAt ?? given.usedAt, known?.about ?? given.about, node],
+      ],
+    );
+    if (known?.answer === null && answer !== null) this.#answered(requestId, answer);
+  }
+
+  /** Goes on with a question of another switchboard, under its id. */
+  adopt(given: SharedQuestion): void {
+    this.take(given, null);
+    this.#changed(given.requestId);
+  }
+
+  /** The switchboard that a copy was taken from. */
+  nodeOf(requestId: string): string {
+    const sql = 'SELECT node FROM questions WHERE requestId = ? AND node IS NOT NULL';
+    return this.one<{ node: string }>(sql, [requestId])?.node ?? '';
+  }
+
+  drop(requestId: string): void {
+    this.write('DELETE FROM questions WHERE requestId = ?', [requestId]);
   }
 
   /** The oldest first; those that somebody may see, or all. */
   pending(viewer?: Principal): Question[] {
     const seen = viewer === undefined ? { sql: 'TRUE', values: [] } : ownerFilter(viewer);
-    const sql = `SELECT ${columns} FROM questions WHERE ${seen.sql} AND answer IS NULL ORDER BY askedAt`;
+    const sql = `SELECT ${columns} FROM questions WHERE ${seen.sql} AND answer IS NULL AND usedAt IS NULL ORDER BY askedAt`;
     return this.all<Row>(sql, [...seen.values]).map(questionOf);
   }
 

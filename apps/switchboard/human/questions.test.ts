@@ -6,7 +6,8 @@ import type { Consent } from '@trunkline/policy';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createApprovalRules, HumanInput } from './human-input.ts';
-import { QuestionStore } from './question-store.ts';
+import { QuestionStore, type SharedQuestion } from './question-store.ts';
+import { sharedQuestions } from './shared-questions.ts';
 import { createSurfaceQuestions } from './surface-questions.ts';
 
 const ignore = () => undefined;
@@ -45,6 +46,42 @@ it('forgets what was answered after a week, and what nobody answered after a mon
   now = 31 * dayMs;
   store.sweep();
   expect(kept()).toEqual([]);
+});
+
+it('says that nobody waits for an answer when the work has ended elsewhere, and asks anew when it is asked again', async () => {
+  const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
+  const humanInput = new HumanInput(store, bus, rules, ignore);
+  const asked = { correlationId: 'c1', question: 'Well?', approval: false, owner: 'anonymous' };
+  store.open({ ...asked, requestId: 'r1' });
+  now = 2;
+  store.withdraw('c1', 1);
+  expect(humanInput.pending()).toEqual([]);
+  expect(await humanInput.answer('r1', 'Yes', { kind: 'operator', id: 'operator', via: [] })).toBe('over');
+  expect(store.open({ ...asked, requestId: 'r2' }).requestId).toBe('r2');
+  await bus.stop();
+});
+
+it('has one answer to a question that two switchboards know, and one use of it', () => {
+  const copies = new QuestionStore(join(directory.path, 'copies.db'), () => now);
+  const asked = { correlationId: 'c1', question: 'May I?', approval: true, owner: 'anonymous' };
+  store.open({ ...asked, requestId: 'r1' }, { tool: 'write_file', input: { path: 'a' } });
+  const heard: string[] = [];
+  store.onAnswered((id, answer) => heard.push(`${id} ${answer}`));
+  const here = sharedQuestions(store, copies);
+  const row = here.read('r1', 10_000);
+  copies.adopt(row as SharedQuestion);
+  expect(copies.aboutOf('r1')).toEqual({ tool: 'write_file', input: { path: 'a' } });
+  copies.answer('r1', 'yes', 'operator');
+  // As it was before the answer.
+  copies.take(row as SharedQuestion, null);
+  expect(copies.get('r1')?.answer).toBe('yes');
+  store.take(copies.shared('r1') as SharedQuestion, null);
+  expect(heard).toEqual(['r1 yes']);
+  expect(copies.use('r1')).toBe(true);
+  store.take(copies.shared('r1') as SharedQuestion, null);
+  expect(store.use('r1')).toBe(false);
+  expect(here.read('r1', 10)).toBeUndefined();
+  copies.close();
 });
 
 it('shows a question in the words of whoever asked, whatever is announced under its id', async () => {

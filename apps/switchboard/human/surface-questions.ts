@@ -8,7 +8,7 @@ import { derivedId, onBehalf, ownerOfMessage, principalOf } from '../core/messag
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';
 import type { Surface } from '../surfaces/surface.ts';
-import type { HumanInput } from './human-input.ts';
+import type { AnswerOutcome, HumanInput } from './human-input.ts';
 
 export interface SurfaceQuestionSettings {
   bus: Bus;
@@ -69,7 +69,19 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     const told =
       owner === ownerKey(principal) ? files.map(answerFileOf) : files.slice(0, 1).map(() => noFiles);
     const answer = [content, ...told].join('\n');
-    return (await humanInput.answer(requestId, answer, principal)) === 'accepted';
+    return await taken(await humanInput.answer(requestId, answer, principal), found, message);
+  }
+
+  /** Whether the message was an answer. One that cannot be taken yet is asked for again. */
+  async function taken(
+    outcome: AnswerOutcome,
+    [requestId, place]: [string, Put],
+    message: Message,
+  ): Promise<boolean> {
+    if (outcome !== 'unsure') return outcome === 'accepted' || outcome === 'kept';
+    waiting.set(requestId, place);
+    const words = 'Your answer was not taken: the switchboard that asked does not answer now.';
+    return await say(place, message, `${words} Please give it again in a moment.`);
   }
 
   /**
@@ -93,7 +105,7 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     if (more.length > 0) return await say(waits, message, `${several} ${humanInput.whereToApprove()}`);
     const outcome = await humanInput.answer(requestId, answer, principal);
     waiting.delete(requestId);
-    return outcome === 'accepted';
+    return await taken(outcome, first, message);
   }
 
   async function say({ topic, correlationId }: Put, to: Message, content: string): Promise<true> {

@@ -8,7 +8,7 @@ import type { Switchboard } from '../components.ts';
 import { mountCallback } from '../dispatch/long-tasks.ts';
 import { mountExperiments } from '../experiments/ab-tests.ts';
 import { agentsAsModels } from '../gateway/openai-models.ts';
-import { mountHuman } from '../human/human-input.ts';
+import { mountHuman } from '../human/routes.ts';
 import { mountIncidents } from '../incidents/incident-repository.ts';
 import { mountBus, mountPublish } from './bus.ts';
 import { mountChanges } from './changes.ts';
