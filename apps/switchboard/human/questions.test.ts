@@ -7,7 +7,7 @@ import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createApprovalRules, HumanInput } from './human-input.ts';
 import { QuestionStore, type SharedQuestion } from './question-store.ts';
-import { sharedQuestions } from './shared-questions.ts';
+import { createKeptAnswers, sharedQuestions } from './shared-questions.ts';
 import { createSurfaceQuestions } from './surface-questions.ts';
 
 const ignore = () => undefined;
@@ -82,6 +82,37 @@ it('has one answer to a question that two switchboards know, and one use of it',
   expect(store.use('r1')).toBe(false);
   expect(here.read('r1', 10)).toBeUndefined();
   copies.close();
+});
+
+it('uses an approval that was kept once, though two switchboards go on with the same work', async () => {
+  const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
+  const sealing = {
+    seal: { seal: (words: string) => words },
+    exchange: { open: async (words: string) => words },
+  };
+  const answers = createKeptAnswers(bus, sealing, silent);
+  const asked = { correlationId: 'c1', question: 'May I?', approval: true, owner: 'anonymous' };
+  store.open({ ...asked, requestId: 'r1' });
+  expect(await answers.keep('r1', { answer: 'yes', by: 'operator' })).toBe(true);
+  expect(await answers.keep('r1', { answer: 'no', by: 'operator' })).toBe(false);
+  const announced: Message[] = [];
+  await bus.subscribe('agent.input.request.#', (message) => void announced.push(message));
+  const opened = ['one', 'other'].map((name) => {
+    const [own, copies] = ['own', 'copies'].map(
+      (kind) => new QuestionStore(join(directory.path, `${name}-${kind}.db`)),
+    ) as [QuestionStore, QuestionStore];
+    copies.take(store.shared('r1') as SharedQuestion, 'gone');
+    const shared = { copies, isGone: (node: string) => node === 'gone', answers };
+    return { stores: [own, copies], input: new HumanInput(own, bus, rules, ignore, shared) };
+  });
+  const about = { tool: 'write_file', input: {} };
+  const given = await Promise.all(
+    opened.map(({ input }) => input.askApproval({ correlationId: 'c1', about }, 'May I?', 60_000)),
+  );
+  expect(given.filter((answer) => answer !== undefined)).toEqual(['yes']);
+  expect(announced).toEqual([]);
+  for (const each of opened.flatMap(({ stores }) => stores)) each.close();
+  await bus.stop();
 });
 
 it('shows a question in the words of whoever asked, whatever is announced under its id', async () => {
