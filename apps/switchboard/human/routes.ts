@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Question } from '../api-types.ts';
 import type { Peers } from '../cluster/peers.ts';
-import { retryAfterSeconds } from '../errors.ts';
+import { retryAfterSeconds, throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { askLimitMs, type HumanInput } from './human-input.ts';
 
@@ -62,7 +62,9 @@ export function mountHuman(
   app.post('/api/a2a/input', answering, validate('json', answerBody), async (context) => {
     const { requestId, answer } = context.req.valid('json');
     const principal = context.get('principal');
-    const outcome = await humanInput.answer(requestId, answer, principal, { asOwner: true });
+    const outcome = await humanInput
+      .answer(requestId, answer, principal, { asOwner: true })
+      .catch(throwBusFailure);
     const isUnsure =
       outcome === 'unsure' ||
       (outcome === 'unknown' && (await peers.askForList('questions', {}, principal)).gap.incomplete);

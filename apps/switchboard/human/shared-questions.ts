@@ -33,13 +33,13 @@ export function sharedQuestions(own: QuestionStore, copies: QuestionStore): Shar
 }
 
 /** An answer that was given while the switchboard that asked was gone. */
-export interface KeptAnswer {
+interface KeptAnswer {
   answer: string;
   /** Id of the principal. */
   by: string;
 }
 
-export interface KeptAnswers {
+interface KeptAnswers {
   /** Keeps the first answer to a question; false when there is one. */
   keep(requestId: string, kept: KeptAnswer): Promise<boolean>;
   recall(requestId: string): Promise<KeptAnswer | undefined>;
