@@ -17,29 +17,32 @@ export type Answer =
   | { type: 'question'; question: SkillQuestion }
   | { type: 'result'; result: SkillResult };
 
+/** A reader that may be slow: frames wait for it in memory. */
+interface SlowReader {
+  /** Other frames are dropped. */
+  shows(frame: SkillFrame): boolean;
+  /** Where the frames that wait take more memory, the answer ends with an error. */
+  maxBytes: number;
+}
+
 export interface Asking {
   /** Of the request; of several where it is not known which of them it has. */
   correlationId: string | readonly string[];
   signal: AbortSignal;
   /** Called once all answers can be received; may give some itself. */
   begin(give: (answer: Answer) => void): Promise<unknown>;
-  /** Characters of frames that may wait, where a slow reader takes them; beyond them the answer ends with an error. */
-  mostWaiting?: number | undefined;
+  reader?: SlowReader | undefined;
 }
 
 /** Yields all events of a correlation until its result. */
 export async function* listen(
   bus: Bus,
-  { correlationId, signal, begin, mostWaiting = Number.POSITIVE_INFINITY }: Asking,
+  { correlationId, signal, begin, reader }: Asking,
 ): AsyncGenerator<Answer, void> {
-  const queue: Answer[] = [];
-  let waiting = 0;
+  const queue = new AnswerQueue(reader);
   let wake = Promise.withResolvers<void>();
   const give = (answer: Answer) => {
-    if (waiting > mostWaiting) return;
-    waiting += sizeOf(answer);
-    if (waiting > mostWaiting) queue.length = 0;
-    else queue.push(answer);
+    queue.push(answer);
     wake.resolve();
   };
   const hear = (kind: (message: Message) => Answer) => (message: Message) => give(kind(message));
@@ -62,16 +65,8 @@ export async function* listen(
   try {
     if (!signal.aborted) await begin(give);
     while (!signal.aborted) {
-      if (waiting > mostWaiting) {
-        const error = `The answer was cut off: over ${mostWaiting} characters of it waited to be read. Read it faster, or ask without a stream.`;
-        yield { type: 'result', result: { content: '', error, taskState: 'failed' } };
-        return;
-      }
       const next = queue.shift();
-      if (next !== undefined) {
-        waiting -= sizeOf(next);
-        yield next;
-      }
+      if (next !== undefined) yield next;
       if (next?.type === 'result') return;
       if (queue.length > 0) continue;
       await wake.promise;
@@ -83,11 +78,52 @@ export async function* listen(
   }
 }
 
-function sizeOf(answer: Answer): number {
-  if (answer.type !== 'frame') return 0;
-  const { frame } = answer;
-  if ('result' in frame) return frame.result.length;
-  return 'text' in frame ? frame.text.length : 0;
+/** Answers that wait for their reader, in no more memory than it may take. */
+class AnswerQueue {
+  readonly #reader: SlowReader | undefined;
+  readonly #waiting: { answer: Answer; bytes: number }[] = [];
+  #bytes = 0;
+  #isCutOff = false;
+
+  constructor(reader: SlowReader | undefined) {
+    this.#reader = reader;
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  push(answer: Answer): void {
+    if (this.#isCutOff) return;
+    // There is one result, with which the answer ends.
+    if (this.#reader === undefined || answer.type === 'result') {
+      this.#waiting.push({ answer, bytes: 0 });
+      return;
+    }
+    if (answer.type === 'frame' && !this.#reader.shows(answer.frame)) return;
+    const bytes = memoryOf(answer);
+    // A frame that waits alone is not late, however large it is.
+    if (this.length > 0 && this.#bytes + bytes > this.#reader.maxBytes) {
+      const error = `The answer was cut off: over ${this.#reader.maxBytes} bytes of it waited to be read. Read it faster, or ask without a stream.`;
+      const result: SkillResult = { content: '', error, taskState: 'failed' };
+      this.#waiting.splice(0, this.length, { answer: { type: 'result', result }, bytes: 0 });
+      this.#isCutOff = true;
+      return;
+    }
+    this.#waiting.push({ answer, bytes });
+    this.#bytes += bytes;
+  }
+
+  shift(): Answer | undefined {
+    const next = this.#waiting.shift();
+    this.#bytes -= next?.bytes ?? 0;
+    return next?.answer;
+  }
+}
+
+/** An upper bound: two bytes a character, and the objects around the text. A frame of one word takes some 160 bytes. */
+function memoryOf(answer: Answer): number {
+  return 150 + 2 * JSON.stringify(answer).length;
 }
 
 export interface SkillTarget {
@@ -107,24 +143,15 @@ export function askSkill(
     source: Source;
     principal: Principal;
     signal: AbortSignal;
-    mostWaiting?: number;
+    reader?: SlowReader;
   },
 ): AsyncGenerator<Answer, void> {
-  const {
-    content,
-    files = [],
-    correlationId,
-    conversationId,
-    source,
-    principal,
-    signal,
-    mostWaiting,
-  } = asked;
+  const { content, files = [], correlationId, conversationId, source, principal, signal, reader } = asked;
   const head = { skillHint: skill, agent, content, stream: true, ...(files.length > 0 && { files }) };
   const payload = conversationId === undefined ? head : { ...head, conversationId };
   const begin = () =>
     bus.publish({ topic: 'agent.skill.request', payload, correlationId, source, principal });
-  return listen(bus, { correlationId, signal, begin, mostWaiting });
+  return listen(bus, { correlationId, signal, begin, reader });
 }
 
 /** The named agent and skill, else those of the helm. */

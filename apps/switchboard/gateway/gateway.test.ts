@@ -1,10 +1,12 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { text as streamText } from 'node:stream/consumers';
 import { readSse } from '@trunkline/http';
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MessageFiles } from '../content/message-files.ts';
 import { agent, type Crew, startCrew } from '../fixtures/crew.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
-import { type Answer, listen } from './ask-skill.ts';
 
 let crew: Crew;
 let { model, board } = {} as Crew;
@@ -230,23 +232,25 @@ describe('agents as models', () => {
     expect(board.log.some((line) => line.includes('failed to link to a file of an answer'))).toBe(true);
   });
 
-  it('hold a bounded part of an answer that nobody reads, then cut it off in words', async () => {
-    const bus = { subscribe: async () => ({ unsubscribe: async () => undefined }) };
-    const frame = (text: string): Answer => ({ type: 'frame', frame: { type: 'progress', text } });
-    let more: (answer: Answer) => void = () => undefined;
-    const begin = async (give: typeof more) => {
-      more = give;
-      give(frame('1234567890'));
-    };
-    const { signal } = new AbortController();
-    const answers = listen(bus as never, { correlationId: 'x', signal, begin, mostWaiting: 10 });
-    expect((await answers.next()).value).toEqual(frame('1234567890'));
-    for (const text of ['12345', '67890', '1', '2']) more(frame(text));
-    expect((await answers.next()).value).toMatchObject({
-      type: 'result',
-      result: { error: expect.stringContaining('cut off: over 10 characters') },
+  it('hold at most 1 MB of an answer that nobody reads, also of short frames, then cut it off in words', async () => {
+    // The name of the model is in each event, so that the buffers of the connection are full after few of them.
+    const skill = 's'.repeat(4000);
+    board.write('agents/clerk.yaml', agent('clerk', `role: general\nskills: [{ name: ${skill} }]`));
+    await waitFor(async () => (await board.call(`/v1/models/clerk%2F${skill}`)).status === 200);
+    const pieces = 9000;
+    model.enqueue('five '.repeat(pieces));
+    const place = new URL('/v1/chat/completions', board.url);
+    const request = httpRequest(place, { method: 'POST', headers: { 'content-type': 'application/json' } });
+    request.end(JSON.stringify({ model: `clerk/${skill}`, messages, stream: true }));
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    // Nobody reads until the agent has said all.
+    await waitFor(async () => {
+      const [flow] = (await board.call('/api/flows?limit=1')).body.data.flows;
+      return flow?.targetAgent === 'clerk' && flow.status === 'complete';
     });
-    expect((await answers.next()).done).toBe(true);
+    const received = await streamText(response);
+    expect(received.slice(-300)).toContain('cut off: over 1000000 bytes of it waited to be read');
+    expect(received.split('"five "').length).toBeLessThan(pieces);
   });
 
   it('fail in the words and shape that clients read', async () => {

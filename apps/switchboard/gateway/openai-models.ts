@@ -12,7 +12,7 @@ import {
 } from '@trunkline/openai-api';
 import type { MessageFiles } from '../content/message-files.ts';
 import { filesOf } from '../content/references.ts';
-import type { SkillResult } from '../dispatch/executor.ts';
+import type { SkillFrame, SkillResult } from '../dispatch/executor.ts';
 import { confirmed } from '../dispatch/registry.ts';
 import { retryAfterSeconds } from '../errors.ts';
 import type { GatewayParts } from './a2a-gateway.ts';
@@ -27,8 +27,8 @@ interface ModelDeps extends Pick<GatewayParts, 'bus' | 'routing' | 'limiter'> {
 
 const { agent_busy } = defineErrors({ agent_busy: [503, ({ message }: { message: string }) => message] });
 
-/** Of an answer that nobody reads, in characters. */
-const mostWaiting = 1_000_000;
+/** Of the frames of an answer that nobody reads. */
+const maxWaitingBytes = 1_000_000;
 
 /** Models are `agent` or `agent/skill`; without one the helm answers. */
 export function agentsAsModels(deps: ModelDeps): OpenAiApi {
@@ -69,16 +69,17 @@ async function* answer(
   try {
     signal.throwIfAborted();
     const isLive = routing.registry.agent(target.agent)?.type === 'in-process';
+    const shown = new Set(isLive ? ['progress', 'reasoning', 'note'] : ['reasoning', 'note']);
     const question = {
       content: conversationText(request),
       correlationId: id.replace(/^chatcmpl-/, ''),
       source: { interface: 'openai' },
       principal,
       signal,
-      mostWaiting,
+      reader: { shows: ({ type }: SkillFrame) => shown.has(type), maxBytes: maxWaitingBytes },
     };
     for await (const event of askSkill(bus, target, question)) {
-      if (event.type === 'frame' && event.frame.type === 'progress' && isLive)
+      if (event.type === 'frame' && event.frame.type === 'progress')
         yield { type: 'text-delta', text: event.frame.text };
       if (event.type === 'frame' && (event.frame.type === 'reasoning' || event.frame.type === 'note'))
         yield { type: 'reasoning-delta', text: event.frame.text };
