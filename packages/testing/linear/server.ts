@@ -30,6 +30,8 @@ const results: Record<string, string> = {
 export class FakeLinear {
   readonly server = new JsonServer();
   readonly mutations: Mutation[] = [];
+  /** So many of the next mutations are stored, and the connection is cut in place of an answer. */
+  lostAnswers = 0;
   /** Stored files by their path; they are given out to whoever shows the credentials of the API. */
   readonly uploads = new Map<string, Buffer>();
   /** The refresh token that works now: each works once. */
@@ -38,6 +40,8 @@ export class FakeLinear {
   revoked = false;
   readonly #options: FakeLinearOptions;
   #accessToken: string | undefined;
+  /** Of what was created. */
+  readonly #ids = new Set<unknown>();
 
   private constructor(options: FakeLinearOptions) {
     this.#options = options;
@@ -112,9 +116,14 @@ export class FakeLinear {
     if (name === undefined) return { status: 400, body: { errors: [{ message: 'Unknown operation' }] } };
     const input = variables.input as Record<string, unknown>;
     const id = typeof variables.id === 'string' ? variables.id : undefined;
+    const kind = results[name] ?? '';
+    if (name.endsWith('Create') && this.#ids.has(input.id)) return { body: conflict(kind, input.id) };
     this.mutations.push({ name, input, ...(id !== undefined && { id }) });
     const made = { id: id ?? (input.id as string | undefined) ?? randomUUID() };
-    return { body: { data: { [name]: { lastSyncId: 1, success: true, [results[name] ?? '']: made } } } };
+    this.#ids.add(made.id);
+    this.lostAnswers -= 1;
+    if (this.lostAnswers >= 0) return 'cut' as const;
+    return { body: { data: { [name]: { lastSyncId: 1, success: true, [kind]: made } } } };
   }
 
   #grant({ body }: ReceivedRequest) {
@@ -139,4 +148,17 @@ export class FakeLinear {
     if (apiKey !== undefined && authorization === apiKey) return true;
     return this.#accessToken !== undefined && authorization === `Bearer ${this.#accessToken}`;
   }
+}
+
+/** What Linear answers, with status 200, when something with the id is there already. */
+function conflict(kind: string, id: unknown) {
+  const entity = kind.replace(/^./, (first) => first.toUpperCase());
+  const extensions = {
+    type: 'invalid input',
+    code: 'INPUT_ERROR',
+    statusCode: 400,
+    userError: true,
+    userPresentableMessage: `Entity ${entity} with id ${String(id)} already exists.`,
+  };
+  return { data: null, errors: [{ message: `conflict on insert of ${entity}`, extensions }] };
 }

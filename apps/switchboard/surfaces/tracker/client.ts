@@ -3,6 +3,7 @@ import type { LinearClient } from '@linear/sdk';
 import { type Message, unescapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { createGuardedFetch } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { withoutPictures } from '@trunkline/tools';
 import { z } from 'zod';
@@ -109,6 +110,29 @@ export class TrackerApi {
   }
 }
 
+/**
+ * Creates something under an id that derives from the message. Where the tracker knows the id, an earlier attempt has
+ * arrived whose answer was lost.
+ */
+async function createOnce(
+  { message, signal, arrived }: DeliveryAttempt,
+  api: TrackerApi,
+  create: (client: LinearClient, id: string) => Promise<unknown>,
+): Promise<void> {
+  const id = uuidOf(derivedId(message.id, 'tracker'), '4', '8');
+  try {
+    await api.call(signal, (client) => create(client, id));
+  } catch (error) {
+    if (!isKnown(error, id)) throw error;
+  }
+  arrived(id);
+}
+
+/** Linear names the id: "conflict on insert of Comment - Entity Comment with id … already exists." */
+function isKnown(error: unknown, id: string): boolean {
+  return errorMessage(error).includes(`with id ${id} already exists`);
+}
+
 function trackerFailure(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const { message, type, retryAfter } = error as { message?: string; type?: string; retryAfter?: number };
@@ -179,18 +203,12 @@ export function createTrackerActions(api: TrackerApi, files: Files) {
   };
 }
 
-/** The id derives from the message, so that a repeated attempt creates no second issue. */
-async function createIssue({ message, signal, arrived }: DeliveryAttempt, api: TrackerApi): Promise<void> {
-  const fields = read(newIssue, message.payload);
-  const made = await api.call(signal, (client) =>
-    client.createIssue({
-      ...withoutUndefined(fields),
-      title: fields.title,
-      teamId: fields.teamId,
-      id: uuidOf(derivedId(message.id, 'tracker'), '4', '8'),
-    }),
+async function createIssue(attempt: DeliveryAttempt, api: TrackerApi): Promise<void> {
+  const fields = read(newIssue, attempt.message.payload);
+  const { title, teamId } = fields;
+  await createOnce(attempt, api, (client, id) =>
+    client.createIssue({ ...withoutUndefined(fields), title, teamId, id }),
   );
-  arrived(made.issueId ?? '');
 }
 
 async function updateIssue(
@@ -204,35 +222,25 @@ async function updateIssue(
   arrived(id);
 }
 
-async function reply(
-  { message, signal, arrived }: DeliveryAttempt,
-  { api, files }: Deps,
-  issueId: string,
-): Promise<void> {
+async function reply(attempt: DeliveryAttempt, { api, files }: Deps, issueId: string): Promise<void> {
+  const { message, signal } = attempt;
   const attached = await attachedTo(message, { api, files }, signal);
   const body = bodyOf(message, read(contentWith(attached), message.payload).content, attached);
-  const made = await api.call(signal, (client) =>
-    client.createComment({ issueId, body, id: uuidOf(derivedId(message.id, 'tracker'), '4', '8') }),
-  );
-  arrived(made.commentId ?? '');
+  await createOnce(attempt, api, (client, id) => client.createComment({ issueId, body, id }));
 }
 
-async function tell(
-  { message, signal, arrived }: DeliveryAttempt,
-  { api, files }: Deps,
-  session: string,
-): Promise<void> {
+async function tell(attempt: DeliveryAttempt, { api, files }: Deps, session: string): Promise<void> {
+  const { message, signal } = attempt;
   const attached = await attachedTo(message, { api, files }, signal);
   const { content: given, type, error } = read(activity.extend(contentWith(attached).shape), message.payload);
   const body = bodyOf(message, given, attached);
-  const made = await api.call(signal, (client) =>
+  await createOnce(attempt, api, (client, id) =>
     client.createAgentActivity({
       agentSessionId: session,
       content: { type: error === undefined ? type : 'error', body },
-      id: uuidOf(derivedId(message.id, 'tracker'), '4', '8'),
+      id,
     }),
   );
-  arrived(made.agentActivityId ?? '');
 }
 
 /** After text from outside without pictures: whoever opens the issue would fetch them. */

@@ -199,6 +199,24 @@ describe('what goes out', () => {
   });
 
   it.each([
+    ['tracker.create.issue', { title: 'Once', teamId: 'team-1' }, 'issueCreate'],
+    ['tracker.reply.issue-1', { content: 'Once' }, 'commentCreate'],
+    ['tracker.agent_activity.s1', { content: 'Once' }, 'agentActivityCreate'],
+  ])(
+    'counts %s as sent that the tracker has stored though its answer was lost',
+    async (topic, payload, name) => {
+      linear.lostAnswers = 1;
+      const { body } = await publish(topic, payload);
+      const delivery = await waitFor(async () => {
+        const { deliveries } = (await board.call('/api/deliveries?surface=tracker&limit=100')).body.data;
+        return deliveries.find(({ id, state }: Json) => id === body.id && state !== 'queued');
+      });
+      expect(delivery.state).toBe('sent');
+      expect(linear.mutations.map((each) => each.name)).toEqual([name]);
+    },
+  );
+
+  it.each([
     ['tracker.create.issue', { title: 'x' }, 'teamId'],
     ['tracker.update.issue.5', {}, 'nothing to change'],
     ['tracker.reply.5', {}, 'content'],
