@@ -202,15 +202,19 @@ it.skipIf(natsMissing !== undefined)(
   },
 );
 
-it('a Signal bridge that is gone is told with its address and the cause', async () => {
-  const url = `http://127.0.0.1:${await freePort()}`;
+it.each([
+  ['that is gone', async () => `http://127.0.0.1:${await freePort()}`, 'connection refused'],
+  // No label of a name is that long, so that no name server is asked.
+  ['at a wrong host', async () => `http://${'n'.repeat(64)}.invalid:8080`, 'there is no such host'],
+])('a Signal bridge %s is told with its address and the cause', async (_, place, cause) => {
+  const url = await place();
   const board = await start({ files, env: { ...messenger, MESSENGER_URL: url } });
   const plugin = await waitFor(async () => {
     const { body } = await board.call('/api/plugins');
     return body.data.find(({ name, state }: Json) => name === 'messenger' && state === 'failed');
   });
   expect(plugin.words).toBe(
-    `Cannot receive from the Signal bridge at ${url}: connection refused. Check MESSENGER_URL and that the bridge runs.`,
+    `Cannot receive from the Signal bridge at ${url}: ${cause}. Check MESSENGER_URL and that the bridge runs.`,
   );
 });
 
