@@ -25,24 +25,34 @@ export function sharedFlows(
       const row = own.shared(id);
       if (row === undefined) return undefined;
       // Whoever had it before is gone, or works on it no more.
-      elsewhere.drop(id);
+      elsewhere.drop(row.messageId);
       const { completedAt } = row.flow;
-      if (completedAt !== null) questions.elsewhere?.withdraw(row.correlationId, completedAt);
+      if (completedAt !== null && !own.hasOpen(row.correlationId))
+        questions.elsewhere?.withdraw(row.correlationId, completedAt);
       const room = row.flow.status === 'complete' ? maxBytes - overheadBytes : mostOpenBytes;
       return { ...row, trace: fitting(row.trace, room) };
     },
     newest: (limit) => own.newest(limit),
     take(row, node) {
-      const { id, completedAt } = row.flow;
-      const isOwn = own.get(id) !== undefined;
-      if (completedAt !== null) {
-        questions.own.withdraw(row.correlationId, completedAt);
-        // Who did the work keeps its questions open for whoever asks again.
-        questions.elsewhere?.withdraw(row.correlationId, completedAt, node);
-      }
-      (isOwn ? own : elsewhere).take(row);
+      const { flow, messageId, correlationId } = row;
+      const ownId = own.ofMessage(messageId, correlationId)?.id;
+      if (ownId === undefined) {
+        // Switchboards that do not know of each other's requests give flows of one correlation the same id.
+        const isTaken = [own, elsewhere].some((store) => isOfAnother(store, flow.id, messageId));
+        elsewhere.take({ ...row, flow: { ...flow, id: isTaken ? `${flow.id}-${messageId}` : flow.id } });
+      } else own.take({ ...row, flow: { ...flow, id: ownId } });
+      const { completedAt } = flow;
+      if (completedAt === null || own.hasOpen(correlationId)) return;
+      if (ownId !== undefined) questions.own.withdraw(correlationId, completedAt);
+      // Who did the work keeps its questions open for whoever asks again.
+      if (!elsewhere.hasOpen(correlationId)) questions.elsewhere?.withdraw(correlationId, completedAt, node);
     },
   };
+}
+
+function isOfAnother(store: FlowStore, id: string, messageId: string): boolean {
+  const known = store.originOf(id);
+  return known !== undefined && known.messageId !== messageId;
 }
 
 /** More than all of a flow but its trace takes. */

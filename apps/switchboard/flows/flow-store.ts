@@ -1,6 +1,7 @@
 import type { Flow, FlowOrigin, TraceEntry } from '../api-types.ts';
 import { SharedWrites, Store } from '../core/store.ts';
 import { columns, type FlowQuery, listFlows, quickMs } from './flow-list.ts';
+import { type Traced, traceText } from './flow-trace.ts';
 
 interface FlowStart extends FlowOrigin {
   skill: string;
@@ -60,13 +61,6 @@ interface Unwritten extends FlowOrigin {
   flow: Flow;
   owner: string;
   trace: Traced[];
-}
-
-/** An entry whose details are JSON already. */
-interface Traced {
-  at: number;
-  event: string;
-  details: string;
 }
 
 /**
@@ -247,12 +241,12 @@ export class FlowStore extends Store {
 
   /** Of the first request of a correlation. */
   ownerOfRequest(correlationId: string): string | undefined {
-    this.flush();
-    const plain = `skill-${correlationId}`;
-    // The ids of its flows: the plain one, and those with another message's id behind a hyphen.
-    const sql =
-      'SELECT owner FROM flows WHERE (id = ?1 OR (id > ?2 AND id < ?3)) AND correlationId = ?4 ORDER BY rowid LIMIT 1';
-    return this.one<{ owner: string }>(sql, [plain, `${plain}-`, `${plain}.`, correlationId])?.owner;
+    return this.#firstOf(correlationId, 'TRUE')?.owner;
+  }
+
+  /** Whether a request of a correlation has not ended. */
+  hasOpen(correlationId: string): boolean {
+    return this.#firstOf(correlationId, "status <> 'complete'") !== undefined;
   }
 
   traceOf(id: string): TraceEntry[] {
@@ -278,13 +272,15 @@ export class FlowStore extends Store {
     return this.all<{ id: string }>(sql, [limit]).map(({ id }) => id);
   }
 
-  drop(id: string): void {
-    this.write('DELETE FROM flows WHERE id = ?', [id]);
+  drop(messageId: string): void {
+    this.write('DELETE FROM flows WHERE messageId = ?', [messageId]);
   }
 
-  /** Stores a flow of another switchboard, unless a later state of it is known. */
+  /** Stores a flow of another switchboard, unless a later state of the same message's is known. */
   take({ flow, messageId, correlationId, owner, trace }: SharedFlow): void {
-    if ((this.get(flow.id)?.updatedAt ?? 0) > flow.updatedAt) return;
+    this.flush();
+    const known = this.ofMessage(messageId, correlationId);
+    if (known !== undefined && known.updatedAt > flow.updatedAt) return;
     this.#lastRowid += 1;
     const entries = trace.map(({ at, event, details }) => ({
       at,
@@ -292,7 +288,7 @@ export class FlowStore extends Store {
       details: JSON.stringify(details ?? null),
     }));
     this.database.transaction(() => {
-      this.write('DELETE FROM flows WHERE id = ? OR messageId = ?', [flow.id, messageId]);
+      this.drop(messageId);
       this.#write({ rowid: this.#lastRowid, flow, messageId, correlationId, owner, trace: entries });
     });
   }
@@ -312,6 +308,14 @@ export class FlowStore extends Store {
       [this.now() - keptMs],
     );
     return changes === sweptAtOnce;
+  }
+
+  #firstOf(correlationId: string, condition: string): { owner: string } | undefined {
+    this.flush();
+    const plain = `skill-${correlationId}`;
+    // The ids of its flows: the plain one, and those with another message's id behind a hyphen.
+    const sql = `SELECT owner FROM flows WHERE (id = ?1 OR (id > ?2 AND id < ?3)) AND correlationId = ?4 AND ${condition} ORDER BY rowid LIMIT 1`;
+    return this.one(sql, [plain, `${plain}-`, `${plain}.`, correlationId]);
   }
 
   /** Of the message, or with the plain id of its correlation. */
@@ -375,13 +379,6 @@ export class FlowStore extends Store {
       this.#timer = setTimeout(this.#writeLate, retryMs).unref();
     }
   };
-}
-
-function traceText(trace: readonly Traced[]): string {
-  const entries = trace.map(
-    ({ at, event, details }) => `{"at":${at},"event":${JSON.stringify(event)},"details":${details}}`,
-  );
-  return `[${entries.join(',')}]`;
 }
 
 function previewOf(words: string): string | null {
