@@ -116,3 +116,21 @@ describe('two requests of a correlation, each at a switchboard of its own', () =
     await end(two, second);
   });
 });
+
+it('a copy as late as the own row replaces none of its trace', async () => {
+  const [one, two] = [board('one'), board('two')];
+  const id = open(one, 'm1');
+  one.own.trace(id, 'request', {});
+  const row = one.own.shared(id);
+  if (row === undefined) throw new Error('There is no row.');
+  two.own.take(row);
+  two.own.trace(id, 'tool-start', {});
+  two.rows.take(row, 'one');
+  expect(two.own.traceOf(id).map(({ event }) => event)).toEqual(['request', 'tool-start']);
+  // Nor does one whose trace was cut.
+  await end(two, id);
+  const whole = two.own.shared(id);
+  if (whole === undefined) throw new Error('There is no row.');
+  two.rows.take({ ...whole, trace: whole.trace.slice(0, 1) }, 'one');
+  expect(two.own.traceOf(id)).toHaveLength(3);
+});

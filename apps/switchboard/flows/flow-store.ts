@@ -276,11 +276,14 @@ export class FlowStore extends Store {
     this.write('DELETE FROM flows WHERE messageId = ?', [messageId]);
   }
 
-  /** Stores a flow of another switchboard, unless a later state of the same message's is known. */
+  /** Stores a flow of another switchboard, unless the same message's is known as late and with as long a trace. */
   take({ flow, messageId, correlationId, owner, trace }: SharedFlow): void {
     this.flush();
     const known = this.ofMessage(messageId, correlationId);
-    if (known !== undefined && known.updatedAt > flow.updatedAt) return;
+    if (known !== undefined) {
+      if (known.updatedAt > flow.updatedAt) return;
+      if (known.updatedAt === flow.updatedAt && this.traceOf(known.id).length >= trace.length) return;
+    }
     this.#lastRowid += 1;
     const entries = trace.map(({ at, event, details }) => ({
       at,
