@@ -11,11 +11,12 @@ import { type Sealing, SharedLog } from './workspace-replica.ts';
 export interface SharedRows<Row> {
   /** `flows`: the topic of the entries, and the name of the place in it. */
   subject: 'flows' | 'deliveries' | 'questions';
-  onChange(listener: (id: string) => void): void;
+  /** Of a row that was shared lately, minor changes wait for some seconds. */
+  onChange(listener: (id: string, isMinor?: boolean) => void): void;
   /** A row as it stands now, in at most so many bytes of JSON; undefined when there is none. */
   read(id: string, maxBytes: number): Row | undefined;
-  /** Ids of the newest rows that were made here. */
-  newest(limit: number): string[];
+  /** Ids of the newest rows that were made here and have changed since. */
+  newest(limit: number, since: number): string[];
   /** Stores a copy of another switchboard's row. */
   take(row: Row, node: string): void;
 }
@@ -27,14 +28,24 @@ interface RowEntry {
   sealed: string;
 }
 
-/** When a switchboard read the journal from its beginning. */
+/** In the home: what a switchboard has read and shared. */
 interface Marker {
   node: string;
+  /** When it read the journal from its beginning. */
   at: number;
+  /** Until it meets another, nobody needs copies. */
+  hasMet?: boolean;
+  /** The journal has its rows as they stood at this time. */
+  sharedTo?: number;
 }
 
 /** Changes reach the others this late, several at once. */
 const shareEveryMs = 200;
+/** A row that changes often is shared this often; each time takes room in the journal. */
+const rowEveryMs = 5000;
+const lookEveryMs = 1000;
+/** How often it is recorded how far rows were shared; after a crash those of this time are shared again. */
+const recordEveryMs = 10_000;
 const retryMs = 2000;
 /** How long the end of the switchboard waits for rows that are on their way. */
 const stopLimitMs = 2000;
@@ -44,8 +55,8 @@ const mostBytes = 450_000;
 const mostRows = 100;
 /** Rows that wait for the journal; of more the oldest are shared at the next start. */
 const mostChanged = 10_000;
-/** Shared at the start: a crash may have come before they were. */
-const sharedAtStart = 1000;
+/** Shared with the first switchboard that this one meets. */
+const sharedAtFirst = 1000;
 /** For this long the entries of a switchboard are left out after nobody had its key. */
 const skipMs = 60_000;
 /** The bus forgets the place of one that is away for seven days. */
@@ -58,21 +69,24 @@ const readAgainMs = 6 * 24 * 60 * 60 * 1000;
 export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange }: Sealing): Plugin {
   const { subject } = shared;
   const topic = `cluster.${subject}`;
-  const changed = new Set<string>();
+  const changes = createChanges(() => plan());
+  const { due } = changes;
   /** Switchboards whose key nobody has. */
   const skippedUntil = new Map<string, number>();
   let log: SharedLog<RowEntry> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let ticking: NodeJS.Timeout | undefined;
   let isSending = false;
   let isStopping = false;
-  let node = '';
+  let marker: Marker = { node: '', at: 0 };
+  let markerFile = '';
+  let recordedAt = 0;
+  /** Something was shared since it was recorded how far. */
+  let isUnrecorded = false;
   let logger: Logger | undefined;
 
-  function note(id: string): void {
-    const [oldest] = changed;
-    if (changed.size >= mostChanged && oldest !== undefined) changed.delete(oldest);
-    changed.add(id);
-    plan();
+  function note(id: string, isMinor = false): void {
+    if (marker.hasMet === true) changes.add(id, isMinor);
   }
 
   function plan(waitMs = shareEveryMs): void {
@@ -87,31 +101,34 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     let sending: string[] = [];
     let waitMs = shareEveryMs;
     try {
-      while (changed.size > 0) {
+      while (due.size > 0) {
         const { ids, rows } = nextBatch();
         sending = ids;
+        const { node } = marker;
         if (rows.length > 0) await log.share({ node, sealed: seal.seal(JSON.stringify(rows), topic) });
+        isUnrecorded = true;
       }
     } catch (error) {
       logger?.debug({ err: error, topic }, 'failed to share rows');
       waitMs = retryMs;
       // What is left at a stop is shared at the next start.
-      if (isStopping) changed.clear();
-      else for (const id of sending) changed.add(id);
+      if (isStopping) changes.drop();
+      else for (const id of sending) due.add(id);
     }
     isSending = false;
-    if (changed.size > 0) plan(waitMs);
+    if (due.size > 0) plan(waitMs);
   }
 
   function nextBatch(): { ids: string[]; rows: Row[] } {
     const ids: string[] = [];
     const rows: Row[] = [];
     let bytes = 0;
-    for (const id of changed) {
+    for (const id of due) {
       const row = shared.read(id, mostBytes);
       const size = row === undefined ? 0 : Buffer.byteLength(JSON.stringify(row));
       if (rows.length === mostRows || (rows.length > 0 && bytes + size > mostBytes)) break;
-      changed.delete(id);
+      due.delete(id);
+      if (!isStopping) changes.rest(id);
       ids.push(id);
       if (row !== undefined) rows.push(row);
       bytes += size;
@@ -120,7 +137,9 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
   }
 
   async function take({ node: from, sealed }: RowEntry): Promise<void> {
-    if (from === node || performance.now() < (skippedUntil.get(from) ?? 0)) return;
+    if (from === marker.node) return;
+    meet();
+    if (performance.now() < (skippedUntil.get(from) ?? 0)) return;
     try {
       const rows = JSON.parse(await exchange.open(sealed, topic)) as Row[];
       for (const row of rows) {
@@ -136,31 +155,130 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     }
   }
 
+  function meet(): void {
+    if (marker.hasMet === true) return;
+    void record({ hasMet: true });
+    shareUnshared();
+  }
+
+  function shareUnshared(): void {
+    const { sharedTo } = marker;
+    const limit = sharedTo === undefined ? sharedAtFirst : mostChanged;
+    for (const id of shared.newest(limit, sharedTo ?? 0)) note(id);
+  }
+
+  async function record(more: Partial<Marker>): Promise<void> {
+    marker = { ...marker, ...more };
+    await writeFileAtomic(markerFile, JSON.stringify(marker)).catch((error: unknown) =>
+      logger?.warn({ err: error, file: markerFile }, 'failed to record what was shared'),
+    );
+  }
+
+  /** Resolves when it is recorded how far rows were shared, if that is certain. */
+  async function recordShared(): Promise<void> {
+    const sharedTo = changes.sharedTo();
+    if (isSending || !isUnrecorded || sharedTo === undefined) return;
+    isUnrecorded = false;
+    recordedAt = performance.now();
+    await record({ sharedTo });
+  }
+
   async function start(context: PluginContext): Promise<void> {
-    const { bus, home } = context;
+    const { bus, home, peers } = context;
     if (bus.status().engine === 'embedded') return;
     logger = context.logger;
-    node = await nodeName(home);
+    const node = await nodeName(home);
+    markerFile = join(home, `${subject}-elsewhere.json`);
+    const before = (await readJsonFile(markerFile).catch(() => undefined)) as Marker | undefined;
+    marker = before?.node === node ? before : { node, at: 0 };
+    shared.onChange(note);
     const durable = `${subject}-${node}`;
     log = new SharedLog({ bus, topic, durable, onEntry: take });
     await log.start();
-    const marker = join(home, `${subject}-elsewhere.json`);
-    const before = (await readJsonFile(marker).catch(() => undefined)) as Marker | undefined;
     // The journal holds what the others did before this one came, also those that are gone.
-    if (before?.node !== node || Date.now() - before.at > readAgainMs) {
+    if (Date.now() - marker.at > readAgainMs) {
       await bus.replay({ durable, after: 0 });
-      await writeFileAtomic(marker, JSON.stringify({ node, at: Date.now() } satisfies Marker));
+      await record({ at: Date.now() });
     }
-    for (const id of shared.newest(sharedAtStart)) note(id);
-    shared.onChange(note);
+    // A crash may have come before they were shared.
+    if (marker.hasMet === true) shareUnshared();
+    const look = () => {
+      if (peers.list().length > 1) meet();
+      changes.wake();
+      if (performance.now() - recordedAt > recordEveryMs) void recordShared();
+    };
+    ticking = setInterval(look, lookEveryMs).unref();
   }
 
   /** What handlers change until the bus has drained is still shared, at once. */
   async function stop(): Promise<void> {
     isStopping = true;
+    clearInterval(ticking);
+    changes.wake(true);
     await Promise.race([send(), delay(stopLimitMs, undefined, { ref: false })]);
+    await recordShared();
     await log?.stop();
   }
 
   return { name: `${subject}-replica`, start, stop };
+}
+
+/** Rows that changed and are not shared yet; minor changes of those that were shared lately wait. */
+function createChanges(onDue: () => void) {
+  const due = new Set<string>();
+  /** Rows that were shared lately, the oldest first. */
+  const resting = new Map<string, { until: number; changedAt?: number }>();
+  let hasDropped = false;
+
+  function add(id: string, isMinor = false): void {
+    const rests = resting.get(id);
+    if (isMinor && rests !== undefined) {
+      rests.changedAt ??= Date.now();
+      return;
+    }
+    resting.delete(id);
+    const [oldest] = due;
+    if (due.size >= mostChanged && oldest !== undefined) {
+      due.delete(oldest);
+      hasDropped = true;
+    }
+    due.add(id);
+    onDue();
+  }
+
+  function rest(id: string): void {
+    resting.delete(id);
+    resting.set(id, { until: performance.now() + rowEveryMs });
+    const [oldest] = resting.keys();
+    if (resting.size > mostChanged && oldest !== undefined) rouse(oldest);
+  }
+
+  function rouse(id: string): void {
+    const isChanged = resting.get(id)?.changedAt !== undefined;
+    resting.delete(id);
+    if (isChanged) add(id);
+  }
+
+  /** Ends the rest of those that have rested long enough, or of all. */
+  function wake(isAll = false): void {
+    for (const [id, { until }] of resting) {
+      if (!isAll && until > performance.now()) return;
+      rouse(id);
+    }
+  }
+
+  function drop(): void {
+    due.clear();
+    hasDropped = true;
+  }
+
+  /** All that changed before this time was shared; undefined when that is not certain. */
+  function sharedTo(): number | undefined {
+    if (hasDropped || due.size > 0) return undefined;
+    let time = Date.now();
+    for (const { changedAt = time } of resting.values()) time = Math.min(time, changedAt);
+    return time;
+  }
+
+  return { due, add, rest, wake, drop, sharedTo };
 }

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SharedRows } from '../cluster/row-replica.ts';
 import { QuestionStore } from '../human/question-store.ts';
 import { sharedFlows } from './flow-replica.ts';
-import { FlowStore } from './flow-store.ts';
+import { FlowStore, type SharedFlow } from './flow-store.ts';
 
 const mostBytes = 450_000;
 let directory: TemporaryDirectory;
 let now: number;
-let boards: ReturnType<typeof board>[];
+let boards: Board[];
 
 beforeEach(() => {
   directory = temporaryDirectory();
@@ -24,7 +25,14 @@ afterEach(() => {
   directory.remove();
 });
 
-function board(name: string) {
+interface Board {
+  own: FlowStore;
+  elsewhere: FlowStore;
+  questions: QuestionStore;
+  rows: SharedRows<SharedFlow>;
+}
+
+function board(name: string): Board {
   const path = (file: string) => join(directory.path, `${name}-${file}.db`);
   const own = new FlowStore(path('flows'), () => now);
   const elsewhere = new FlowStore(path('elsewhere'), () => now);
@@ -33,7 +41,6 @@ function board(name: string) {
   boards.push(opened);
   return opened;
 }
-type Board = ReturnType<typeof board>;
 
 const open = ({ own }: Board, messageId: string, owner = 'anonymous') => {
   now += 1;

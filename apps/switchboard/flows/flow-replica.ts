@@ -3,16 +3,16 @@ import type { SharedRows } from '../cluster/row-replica.ts';
 import type { QuestionStore } from '../human/question-store.ts';
 import type { FlowStore, SharedFlow } from './flow-store.ts';
 
-/** Of a flow that has not ended, the beginning of its trace is shared: it is shared again with each change. */
-const mostOpenBytes = 65_536;
-
 /** Questions that end with the flow that they are about. */
 interface FlowQuestions {
   own: Pick<QuestionStore, 'withdraw'>;
   elsewhere: Pick<QuestionStore, 'withdraw'> | undefined;
 }
 
-/** The flows of this switchboard for the others, and theirs for this one, which withdraws questions about those that ended. */
+/**
+ * The flows of this switchboard for the others, and theirs for this one, which withdraws questions about those that
+ * ended. The trace is shared once, when a flow has ended: the journal would hold it again and again.
+ */
 export function sharedFlows(
   own: FlowStore,
   elsewhere: FlowStore,
@@ -29,10 +29,10 @@ export function sharedFlows(
       const { completedAt } = row.flow;
       if (completedAt !== null && !own.hasOpen(row.correlationId))
         questions.elsewhere?.withdraw(row.correlationId, completedAt);
-      const room = row.flow.status === 'complete' ? maxBytes - overheadBytes : mostOpenBytes;
-      return { ...row, trace: fitting(row.trace, room) };
+      const hasEnded = row.flow.status === 'complete';
+      return { ...row, trace: hasEnded ? fitting(row.trace, maxBytes - overheadBytes) : [] };
     },
-    newest: (limit) => own.newest(limit),
+    newest: (limit, since) => own.newest(limit, since),
     take(row, node) {
       const { flow, messageId, correlationId } = row;
       const ownId = own.ofMessage(messageId, correlationId)?.id;

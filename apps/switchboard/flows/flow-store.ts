@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Flow, FlowOrigin, TraceEntry } from '../api-types.ts';
 import { SharedWrites, Store } from '../core/store.ts';
 import { columns, type FlowQuery, listFlows, quickMs } from './flow-list.ts';
@@ -74,7 +75,7 @@ export class FlowStore extends Store {
   #written: Unwritten[] | undefined;
   #lastRowid: number;
   #timer: NodeJS.Timeout | undefined;
-  #changed: (id: string) => void = () => undefined;
+  #changed: (id: string, isMinor?: boolean) => void = () => undefined;
 
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
@@ -83,8 +84,8 @@ export class FlowStore extends Store {
       this.one<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM flows')?.last ?? 0;
   }
 
-  /** Calls back with the id of each flow that changes, also of its trace. */
-  onChange(listener: (id: string) => void): void {
+  /** Calls back with the id of each flow that changes, its trace apart; all changes but its end are minor. */
+  onChange(listener: (id: string, isMinor?: boolean) => void): void {
     this.#changed = listener;
   }
 
@@ -113,7 +114,7 @@ export class FlowStore extends Store {
     };
     this.#lastRowid += 1;
     this.#keep({ rowid: this.#lastRowid, flow, messageId, correlationId, owner, trace: [] });
-    this.#changed(flow.id);
+    this.#changed(flow.id, true);
     return { ...flow };
   }
 
@@ -124,7 +125,7 @@ export class FlowStore extends Store {
 
   start(id: string, executorType: string, targetAgent: string): Flow | undefined {
     const now = this.now();
-    this.#changed(id);
+    this.#changed(id, true);
     const fields = {
       status: 'active',
       stage: 'running',
@@ -147,7 +148,7 @@ export class FlowStore extends Store {
   block(id: string, isBlocked: boolean): void {
     const status = isBlocked ? 'blocked' : 'active';
     const now = this.now();
-    this.#changed(id);
+    this.#changed(id, true);
     if (this.#change(id, { status, updatedAt: now }) !== undefined) return;
     this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [status, now, id]);
   }
@@ -204,7 +205,6 @@ export class FlowStore extends Store {
 
   trace(id: string, event: string, details: unknown): void {
     this.#addTrace(id, this.#traced(event, details));
-    this.#changed(id);
   }
 
   /** Writes what is not written yet: something that outlives this process is about to name it. */
@@ -265,11 +265,10 @@ export class FlowStore extends Store {
     return { flow, ...origin, owner, trace: this.traceOf(id) };
   }
 
-  /** Ids of the newest flows. */
-  newest(limit: number): string[] {
-    this.flush();
-    const sql = 'SELECT id FROM flows ORDER BY createdAt DESC, rowid DESC LIMIT ?';
-    return this.all<{ id: string }>(sql, [limit]).map(({ id }) => id);
+  /** Ids of the newest flows that have changed since. */
+  newest(limit: number, since: number): string[] {
+    const principal: Principal = { kind: 'operator', id: 'operator', via: [] };
+    return this.list({ limit, since, principal }).map(({ id }) => id);
   }
 
   drop(messageId: string): void {
@@ -280,12 +279,13 @@ export class FlowStore extends Store {
   take({ flow, messageId, correlationId, owner, trace }: SharedFlow): void {
     this.flush();
     const known = this.ofMessage(messageId, correlationId);
-    if (known !== undefined) {
-      if (known.updatedAt > flow.updatedAt) return;
-      if (known.updatedAt === flow.updatedAt && this.traceOf(known.id).length >= trace.length) return;
-    }
+    const knownTrace = known === undefined ? [] : this.traceOf(known.id);
+    if (known !== undefined && known.updatedAt > flow.updatedAt) return;
+    if (known?.updatedAt === flow.updatedAt && knownTrace.length >= trace.length) return;
     this.#lastRowid += 1;
-    const entries = trace.map(({ at, event, details }) => ({
+    // Of an open flow no trace is shared.
+    const best = flow.status === 'complete' || trace.length > 0 ? trace : knownTrace;
+    const entries = best.map(({ at, event, details }) => ({
       at,
       event,
       details: JSON.stringify(details ?? null),

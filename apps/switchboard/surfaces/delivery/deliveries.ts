@@ -121,7 +121,7 @@ function sharedDeliveries(running: () => Running | undefined): SharedRows<Shared
       if (row !== undefined) running()?.elsewhere?.drop(id);
       return row;
     },
-    newest: (limit) => running()?.store.newest(limit) ?? [],
+    newest: (limit, since) => running()?.store.newest(limit, since) ?? [],
     take(row, node) {
       const { store, elsewhere } = running() ?? {};
       (store?.get(row.id) === undefined ? elsewhere : store)?.take(row, node);

@@ -43,14 +43,14 @@ const columns = 'id, surface, topic, correlationId, state, attempts, error, part
 
 /** The state of every outbound message; deleted after seven days. */
 export class DeliveryStore extends Store {
-  #changed: (id: string) => void = () => undefined;
+  #changed: (id: string, isMinor?: boolean) => void = () => undefined;
 
   constructor(path: string) {
     super(path, migrations);
   }
 
-  /** Calls back with the id of each delivery that changes. */
-  onChange(listener: (id: string) => void): void {
+  /** Calls back with the id of each delivery that changes; all changes but those of its state are minor. */
+  onChange(listener: (id: string, isMinor?: boolean) => void): void {
     this.#changed = listener;
   }
 
@@ -65,7 +65,7 @@ export class DeliveryStore extends Store {
            updatedAt = excluded.updatedAt WHERE isRefused = 1`,
       [id, surface, topic, correlationId, JSON.stringify(message), now, now, ownerOfMessage(message)],
     );
-    this.#changed(id);
+    this.#changed(id, true);
     return this.get(id) as Delivery;
   }
 
@@ -76,10 +76,10 @@ export class DeliveryStore extends Store {
     return row && { ...read(row), owner: row.owner };
   }
 
-  /** Ids of the newest deliveries. */
-  newest(limit: number): string[] {
-    const sql = 'SELECT id FROM deliveries ORDER BY updatedAt DESC LIMIT ?';
-    return this.all<{ id: string }>(sql, [limit]).map(({ id }) => id);
+  /** Ids of the newest deliveries that have changed since. */
+  newest(limit: number, since: number): string[] {
+    const sql = 'SELECT id FROM deliveries WHERE updatedAt >= ? ORDER BY updatedAt DESC LIMIT ?';
+    return this.all<{ id: string }>(sql, [since, limit]).map(({ id }) => id);
   }
 
   drop(id: string): void {
@@ -143,11 +143,11 @@ export class DeliveryStore extends Store {
   }
 
   attempted(id: string, error: string): void {
-    this.#set(id, 'attempts = attempts + 1, error = ?', error);
+    this.#set(id, 'attempts = attempts + 1, error = ?', error, true);
   }
 
   arrived(id: string, reference: string): void {
-    this.#set(id, "parts = json_insert(parts, '$[#]', ?)", reference);
+    this.#set(id, "parts = json_insert(parts, '$[#]', ?)", reference, true);
   }
 
   settle(id: string, state: DeliveryState): void {
@@ -171,9 +171,9 @@ export class DeliveryStore extends Store {
     this.write('DELETE FROM deliveries WHERE updatedAt < ?', [Date.now() - keptMs]);
   }
 
-  #set(id: string, change: string, value: string | number): void {
+  #set(id: string, change: string, value: string | number, isMinor = false): void {
     this.write(`UPDATE deliveries SET ${change}, updatedAt = ? WHERE id = ?`, [value, Date.now(), id]);
-    this.#changed(id);
+    this.#changed(id, isMinor);
   }
 }
 
