@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Delivery } from '../../api-types.ts';
+import { nodeName } from '../../cluster/leader.ts';
 import type { Peers } from '../../cluster/peers.ts';
 import type { SharedRows } from '../../cluster/row-replica.ts';
 import { redactMessage } from '../../control/redact.ts';
@@ -45,6 +47,9 @@ const query = z.object({
 /** Messages of a correlation searched for that of a delivery. */
 const searched = 1000;
 
+/** By then the others have the copy of whoever took a delivery over, or that one died with it. */
+const claimedMs = 60 * 60 * 1000;
+
 /** Starts before the surfaces and stops after them. */
 export interface Deliveries extends Plugin {
   /** What the switchboards share. */
@@ -75,11 +80,12 @@ export function createDeliveries(): Deliveries {
       mountDeliveries(app, bus, peers, { list, replay, takeOver });
     },
     async start({ bus, home, logger, options }: PluginContext) {
+      const node = await nodeName(home);
       const store = new DeliveryStore(join(home, 'deliveries.db'));
       const isShared = bus.status().engine !== 'embedded';
       const elsewhere = isShared ? new DeliveryStore(join(home, 'deliveries-elsewhere.db')) : undefined;
       const outbox = new Outbox({ bus, store, logger, retryMs: options.deliveryRetryMs });
-      running = { store, elsewhere, outbox };
+      running = { node, store, elsewhere, outbox };
       stopSweeping = hourly(() => {
         store.sweep();
         elsewhere?.sweep();
@@ -104,6 +110,7 @@ export function createDeliveries(): Deliveries {
 }
 
 interface Running {
+  node: string;
   store: DeliveryStore;
   /** Copies of the deliveries of other switchboards, where others share the bus. */
   elsewhere: DeliveryStore | undefined;
@@ -132,18 +139,25 @@ function sharedDeliveries(running: () => Running | undefined): SharedRows<Shared
 /** Queues a failed delivery of a switchboard that is gone, from the part that failed. */
 async function takenOver(
   id: string,
-  { store, elsewhere, outbox }: Running,
+  { node, store, elsewhere, outbox }: Running,
   bus: Bus,
   peers: Peers,
 ): Promise<'queued' | 'unknown' | 'unsure' | 'gone'> {
   const delivery = elsewhere?.shared(id);
   if (delivery?.state !== 'failed' || !outbox.canDeliver(delivery)) return 'unknown';
-  if (!peers.isGone(elsewhere?.nodeOf(id) ?? '')) return 'unsure';
-  const { topic, correlationId } = delivery;
+  const owner = elsewhere?.nodeOf(id) ?? '';
+  if (!peers.isGone(owner)) return 'unsure';
+  const { topic, correlationId, updatedAt } = delivery;
   const entries = await bus.history({ topic, correlationId, limit: searched }).catch(throwBusFailure);
   const message = entries.find((entry) => entry.message.id === id)?.message;
   if (message === undefined) return 'gone';
-  store.adopt(delivery, message);
+  // Of several switchboards that are asked at once, one sends it.
+  const claims = await bus.memory('deliveries', { ttlMs: claimedMs }).catch(throwBusFailure);
+  const claim = createHash('sha256').update(`${id} ${owner} ${updatedAt}`).digest('hex');
+  if ((await claims.keep(claim, node).catch(throwBusFailure)) !== node) return 'unsure';
+  // Meanwhile another request may have queued it here, or its owner may have shared a later state.
+  if (elsewhere?.get(id)?.updatedAt !== updatedAt || !store.adopt(delivery, message)) return 'unknown';
+  elsewhere.drop(id);
   return outbox.replay(id) ? 'queued' : 'unknown';
 }
 

@@ -98,10 +98,12 @@ export class DeliveryStore extends Store {
     return this.one<{ node: string }>('SELECT node FROM deliveries WHERE id = ?', [id])?.node;
   }
 
-  /** Goes on with a delivery of another switchboard. */
-  adopt(delivery: SharedDelivery, message: Message): void {
+  /** Goes on with a delivery of another switchboard, unless it is recorded here already; returns whether it does. */
+  adopt(delivery: SharedDelivery, message: Message): boolean {
+    if (this.get(delivery.id) !== undefined) return false;
     this.#insert(delivery, JSON.stringify(message), null);
     this.#changed(delivery.id);
+    return true;
   }
 
   #insert(delivery: SharedDelivery, message: string, node: string | null): void {
