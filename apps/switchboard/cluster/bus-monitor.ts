@@ -23,7 +23,7 @@ export interface BusMonitor {
   fail(words: string): void;
 }
 
-export function createBusMonitor(bus: Bus, logger: Logger): BusMonitor {
+export function createBusMonitor(bus: Bus, logger: Logger, now = () => performance.now()): BusMonitor {
   let said: string | undefined;
   let failure: string | undefined;
   const problem = fresh(async () => {
@@ -35,8 +35,8 @@ export function createBusMonitor(bus: Bus, logger: Logger): BusMonitor {
     }
     said = words;
     return words;
-  });
-  const cluster = fresh(async () => await bus.cluster().catch(() => undefined));
+  }, now);
+  const cluster = fresh(async () => await bus.cluster().catch(() => undefined), now);
 
   async function health(): Promise<BusHealth> {
     const status = bus.status();
@@ -60,14 +60,14 @@ export function createBusMonitor(bus: Bus, logger: Logger): BusMonitor {
 }
 
 /** Shares one answer among all who ask within a second. */
-function fresh<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+function fresh<Answer>(ask: () => Promise<Answer>, now: () => number): () => Promise<Answer> {
   let answer: Promise<Answer> | undefined;
   let until = 0;
   return () => {
-    if (answer === undefined || performance.now() > until) {
+    if (answer === undefined || now() > until) {
       until = Number.POSITIVE_INFINITY;
       answer = ask().finally(() => {
-        until = performance.now() + freshMs;
+        until = now() + freshMs;
       });
     }
     return answer;
