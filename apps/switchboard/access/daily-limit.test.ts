@@ -1,6 +1,6 @@
 import { defaultRetainBytes } from '@trunkline/bus';
 import type { Peers } from '@trunkline/service';
-import { callersOf, natsMissing, startNatsServer, type TestCaller } from '@trunkline/testing';
+import { callersOf, natsMissing, person, startNatsServer, type TestCaller } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
@@ -19,10 +19,10 @@ const long = 'x'.repeat(600_000);
 const publish = (caller: TestCaller) =>
   caller('POST /publish', { topic: 'message.inbound.api.note', payload: { content: long } });
 
-function ask(caller: TestCaller, text: string) {
-  const parts = [{ kind: 'text', text }];
+function ask(caller: TestCaller, text: string, { files = [] as object[], metadata = {} } = {}) {
+  const parts = [{ kind: 'text', text }, ...files];
   const message = { kind: 'message', messageId: crypto.randomUUID(), role: 'user', parts };
-  const params = { message, configuration: { blocking: false } };
+  const params = { message, metadata, configuration: { blocking: false } };
   return caller('POST /a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params });
 }
 
@@ -48,6 +48,12 @@ describe.each(['embedded', 'nats'] as const)('on the bus %s', (engine) => {
       expect((await ask(who.bob, long)).text).toContain('"kind":"task"');
       expect((await publish(who.bob)).status).toBe(429);
       for (const _ of [1, 2]) expect((await publish(who.operator)).status).toBe(200);
+      // Whatever a task keeps counts, not its words alone.
+      const file = { name: 'a.txt', mimeType: 'text/plain', bytes: Buffer.from(long).toString('base64') };
+      const [cid, kept] = [who.as(person('cid')), { files: [{ kind: 'file', file }] }];
+      expect((await ask(cid, 'Read this.', kept)).text).toContain('"kind":"task"');
+      expect((await ask(cid, 'Read this.', kept)).text).toContain('SWITCHBOARD_DAILY_MB');
+      expect((await ask(cid, 'Hello.', { metadata: { note: long } })).text).toContain('SWITCHBOARD_DAILY_MB');
     },
   );
 });

@@ -128,9 +128,12 @@ function admitTask(
 /** Whoever has sent too much may still answer a question, in few words. */
 const uncountedBytes = 4096;
 
-/** What a task asks stays in the journal for days, as anything that is published does. */
+/**
+ * What a task asks stays in the journal for days, as anything that is published does; on NATS the whole task does, with its
+ * files and metadata.
+ */
 function countSent(request: ExecutionRequest, sent: Quota, release: () => void): void {
-  const bytes = Buffer.byteLength(textOf(request));
+  const bytes = Buffer.byteLength(JSON.stringify([request.message, request.metadata]));
   if (request.resume !== undefined && bytes <= uncountedBytes) return;
   const refusal = sent.refusal(quotaKey(request.principal), bytes);
   if (refusal === undefined) return;
