@@ -58,7 +58,7 @@ describe.each(['embedded', 'nats'] as const)('on the bus %s', (engine) => {
   );
 });
 
-it('leaves others room in the journal by default for the seven days that it is kept', () => {
+it('leaves others room by default in the journal of one switchboard for the seven days that it is kept', () => {
   const { default: megabytes } = switchboardOptions.options.dailyMb;
   expect(7 * Number(megabytes) * 2 ** 20).toBeLessThan(defaultRetainBytes / 2);
 });

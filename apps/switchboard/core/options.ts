@@ -150,7 +150,7 @@ export const coreOptions = {
       env: 'SWITCHBOARD_DAILY_MB',
       default: 64,
       min: 1,
-      doc: 'Megabytes that each person and program may send to the switchboard in a day, if QUOTA_MB does not allow less. The default is a sixteenth of the journal, so that nobody can push out what others wrote.',
+      doc: 'Megabytes that each person and program may send to the switchboard in a day, if QUOTA_MB does not allow less. The default is a sixteenth of the journal, so that nobody can push out what others wrote. Each switchboard on one NATS counts for itself: with N of them set 64/N or less.',
     }),
     deliveryRetryMs: integer({
       env: 'SWITCHBOARD_DELIVERY_RETRY_MS',
