@@ -28,6 +28,7 @@ const migrations = [
     database.prepare('INSERT INTO compaction_key (key) VALUES (?)').run(randomBytes(32));
   },
   'ALTER TABLE responses ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0;',
+  'CREATE TABLE deleted_responses (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;',
 ];
 
 /** As long as OpenAI keeps them. */
@@ -35,6 +36,8 @@ const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
 /** Of each owner; the oldest go first. */
 const mostKept = 500;
 const mostBytes = 64 * 2 ** 20;
+/** How long a deleted response is remembered: services that share it may still tell of it. */
+const deletedMs = 24 * 60 * 60 * 1000;
 /** Links of `previous_response_id` that a conversation may have. */
 const longestChain = 200;
 
@@ -98,7 +101,7 @@ export class ResponseStore {
   take(entry: ResponseEntry): void {
     if (this.#isClosed) return;
     if (entry.type === 'conversation') this.conversations.take(entry.change);
-    else if (entry.type === 'deleted') this.#delete(entry.id);
+    else if (entry.type === 'deleted') this.#deleteForGood(entry.id);
     else this.#write(entry.row, true);
   }
 
@@ -129,17 +132,18 @@ export class ResponseStore {
     return this.#onWrite?.({ type: 'response', row }) ?? Promise.resolve();
   }
 
-  /** What has ended stays so: word of how it stood before may come late. */
+  /** What has ended or was deleted stays so: word of how it stood before may come late. */
   #write(row: Extract<ResponseEntry, { type: 'response' }>['row'], isElsewhere: boolean): void {
     const { id, owner, previous, task, body, input, outside } = row;
     this.#database.transaction(() => {
+      const standing = this.#read(id)?.body;
+      if (this.#isDeleted(id) || (standing && !replaces(body, standing))) return;
       this.#database
         .prepare(
           `INSERT INTO responses (id, owner, previous, status, task, body, input, expires_at, outside, elsewhere)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
            ON CONFLICT (id) DO UPDATE SET status = excluded.status, task = excluded.task, body = excluded.body,
-             outside = excluded.outside
-           WHERE responses.status IN ('queued', 'in_progress') OR excluded.status NOT IN ('queued', 'in_progress')`,
+             outside = excluded.outside`,
         )
         .run(
           ...[id, owner, previous, body.status, task, JSON.stringify(body), JSON.stringify(input)],
@@ -201,8 +205,22 @@ export class ResponseStore {
   }
 
   delete(id: string): void {
-    this.#delete(id);
+    this.#deleteForGood(id);
     void this.#onWrite?.({ type: 'deleted', id });
+  }
+
+  #deleteForGood(id: string): void {
+    this.#database.transaction(() => {
+      this.#delete(id);
+      this.#database.prepare('DELETE FROM deleted_responses WHERE expires_at <= ?').run(this.#now());
+      this.#database
+        .prepare('INSERT OR REPLACE INTO deleted_responses (id, expires_at) VALUES (?, ?)')
+        .run(id, this.#now() + deletedMs);
+    });
+  }
+
+  #isDeleted(id: string): boolean {
+    return this.#database.prepare('SELECT 1 FROM deleted_responses WHERE id = ?').get(id) !== undefined;
   }
 
   #delete(id: string): void {
@@ -277,6 +295,20 @@ const interrupted = {
 /** Whether the answer is still being made, here or elsewhere. */
 export function isRunning({ status }: Pick<ResponseBody, 'status'>): boolean {
   return status === 'queued' || status === 'in_progress';
+}
+
+/** Each takes the place of those before it. */
+const statuses = ['queued', 'in_progress', 'failed', 'incomplete', 'completed', 'cancelled'];
+
+/**
+ * Whether a body takes the place of the one that stands. Two services may end a response at once, and each gets the
+ * other's end after its own: both choose the same one. Of two alike it is the longer, as only its maker has all the output.
+ */
+function replaces(body: ResponseBody, standing: ResponseBody): boolean {
+  const [next, now] = [statuses.indexOf(body.status), statuses.indexOf(standing.status)];
+  if (next !== now) return next > now;
+  const [text, standingText] = [JSON.stringify(body), JSON.stringify(standing)];
+  return text.length === standingText.length ? text > standingText : text.length > standingText.length;
 }
 
 /** The items of an answer, marked where it may be drawn from text from outside. */
