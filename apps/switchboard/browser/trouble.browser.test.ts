@@ -1,5 +1,13 @@
-import { checkLooks, describeWithBrowser, FakeSignal, phoneWindow } from '@trunkline/testing';
+import {
+  checkLooks,
+  describeWithBrowser,
+  FakeSignal,
+  natsMissing,
+  phoneWindow,
+  startNatsServer,
+} from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
+import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { consolePages } from './pages.suite.ts';
 
 describeWithBrowser('what goes wrong', () => {
@@ -97,4 +105,32 @@ describeWithBrowser('what goes wrong', () => {
     await row.getByText('Resolved', { exact: true }).waitFor();
     await row.getByText('Oiled it').waitFor();
   });
+
+  it.skipIf(natsMissing !== undefined)(
+    'a NATS that is away is told on the Nodes page, with what to do, until it is back',
+    async () => {
+      const nats = await startNatsServer();
+      await nats.kill();
+      const board = await startSwitchboard({ env: { NATS_URL: nats.url } });
+      try {
+        const opened = await pages.open('/healthz');
+        const { page } = opened;
+        await page.goto(`${board.url}/app#/nodes`);
+        const alert = page.getByRole('alert').filter({ hasText: 'Messages cannot be stored.' });
+        await alert.getByText(`127.0.0.1:${nats.port} cannot be reached`).waitFor();
+        await alert.getByText('Start the NATS servers, or correct NATS_URL').waitFor();
+        await page.getByText('NATS does not tell about its servers now.').waitFor();
+        await checkLooks(opened);
+        await nats.start();
+        await alert.waitFor({ state: 'detached' });
+        const servers = page.getByRole('table', { name: 'Servers' });
+        await servers.getByText('Up to date').waitFor();
+        await page.getByRole('table', { name: 'Stored data' }).getByText('bus-journal').waitFor();
+        await checkLooks(opened);
+      } finally {
+        await board.stop();
+        await nats.stop();
+      }
+    },
+  );
 });
