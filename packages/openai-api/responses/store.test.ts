@@ -7,7 +7,9 @@ import type { ResponseBody } from './writer.ts';
 
 const principal = accountPrincipal('ada', 'member');
 const id = 'resp_1';
-const said = [{ id: 'msg_1', type: 'message', status: 'incomplete', role: 'assistant', content: 'One, ' }];
+const said: ResponseBody['output'] = [
+  { id: 'msg_1', type: 'message', status: 'incomplete', role: 'assistant', content: 'One, ' },
+];
 
 describe('two services that share a response', () => {
   const home = temporaryDirectory();
