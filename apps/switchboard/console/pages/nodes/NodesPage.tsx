@@ -67,7 +67,8 @@ function nodeColumns(own: string): Column<ClusterNode>[] {
       header: 'Switchboard',
       cell: ({ node }) => (
         <span className="flex flex-wrap items-center gap-2">
-          <span className="break-all font-mono text-12">{node}</span>
+          {/* It has none before it has reached its servers. */}
+          {node !== '' && <span className="break-all font-mono text-12">{node}</span>}
           {node === own && <Badge>this one</Badge>}
         </span>
       ),
@@ -81,7 +82,11 @@ function nodeColumns(own: string): Column<ClusterNode>[] {
       cell: ({ behind, queued }) => behindWords(behind ?? (queued === undefined ? undefined : 0)),
     },
     { id: 'queued', header: 'Queued', align: 'right', cell: ({ queued }) => known(queued) },
-    { id: 'server', header: 'Uses', cell: serverOf },
+    {
+      id: 'server',
+      header: 'Uses',
+      cell: (each) => <span className="break-all">{serverOf(each)}</span>,
+    },
     { id: 'since', header: 'Started', cell: ({ startedAt }) => <RelativeTime at={startedAt} /> },
   ];
 }
@@ -128,7 +133,11 @@ function Servers({ nats }: { nats: BusCluster }) {
 }
 
 const SERVER_COLUMNS: Column<NatsServer>[] = [
-  { id: 'name', header: 'Server', cell: ({ name }) => <span className="font-mono text-12">{name}</span> },
+  {
+    id: 'name',
+    header: 'Server',
+    cell: ({ name }) => <span className="break-all font-mono text-12">{name}</span>,
+  },
   {
     id: 'state',
     header: 'State',
