@@ -13,13 +13,14 @@ import { startProgram } from './agent/processes.ts';
 import { ask } from './agent.ts';
 import { corpus, queries } from './memory/corpus.ts';
 import type { BenchResult } from './result.ts';
+import { measureFlowLists } from './switchboard/flow-lists.ts';
 
 const operator = { kind: 'operator', id: 'operator', via: [] } as const;
 const member = { kind: 'person', id: 'ann', via: [] } as const;
 const stranger = { kind: 'person', id: 'bob', via: [] } as const;
 const asked = 200;
 
-const parts = { contexts, flows, recall, history };
+const parts = { contexts, flows, 'flow-lists': measureFlowLists, recall, history };
 
 export async function run(names: readonly string[] = Object.keys(parts)): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
