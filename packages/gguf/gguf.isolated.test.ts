@@ -12,7 +12,8 @@ import { ModelProcess } from './model-process.ts';
 const home = temporaryDirectory();
 const lines: string[] = [];
 const logger = createLogger({ name: 'test', destination: { write: (line) => lines.push(line) } });
-const idleMs = 1_500;
+/** Longer than a client that was told to come again in a second takes on a busy machine. */
+const idleMs = 5_000;
 const silenceMs = 3_000;
 let file: string;
 let model: OpenModelFile;
@@ -207,18 +208,24 @@ describe('a file in the folder models of the home', () => {
   });
 
   it('tells in words that its process ended, and starts it again', async () => {
-    const before = model.pid() ?? 0;
+    let before: number | undefined;
     const stream = await client.chat.completions.create(endless);
     const read = async () => {
-      for await (const { choices } of stream)
-        if (choices[0]?.delta.content) process.kill(model.pid() ?? 0, 'SIGKILL');
+      for await (const { choices } of stream) {
+        // Once: deltas that had been sent before its end would kill the next process too.
+        if (before !== undefined || !choices[0]?.delta.content) continue;
+        before = model.pid();
+        // The number 0 would end this process and all of its group.
+        if (before === undefined) throw new Error('no process runs the model');
+        process.kill(before, 'SIGKILL');
+      }
     };
     const error = await refusal(read());
     expect(error?.message).toMatch(/LLM_GGUF\) ended unexpectedly \(SIGKILL\); it is started again/);
     const { choices } = await client.chat.completions.create({ model: 'tiny', messages: [says('hello')] });
     expect(choices[0]?.message.content).toBe('Tiny models say little.');
     expect(model.pid()).not.toBe(before);
-  });
+  }, 150_000);
 
   it('ends a process that is stuck once its caller leaves, and starts it again', async () => {
     const leaving = new AbortController();
@@ -237,17 +244,33 @@ describe('a file in the folder models of the home', () => {
     expect(choices[0]?.message.content).toBe('Tiny models say little.');
   }, 150_000);
 
-  it('outlives a process that ended before it was noticed, whatever is still sent to it', async () => {
+  it('outlives a process that ended before it was noticed, whatever is still sent to it, and loads to the end', async () => {
     const load = { path: file, contextTokens: 512, sequences: 1, threads: 1 };
-    const child = new ModelProcess({ load, idleMs: 0, logger });
-    child.load();
-    await waitFor(() => child.state === 'ready', { timeoutMs: 90_000 });
-    const { pid = 0 } = child;
+    const own: string[] = [];
+    const write = (line: string) => own.push(line);
+    const child = new ModelProcess({
+      load,
+      idleMs: 1,
+      logger: createLogger({ name: 'test', destination: { write } }),
+    });
+    const { signal } = new AbortController();
+    const held = await waitFor(
+      async () => {
+        const answer = child.ask(endless, signal);
+        await answer.next();
+        return answer;
+      },
+      { timeoutMs: 90_000, intervalMs: 0 },
+    );
+    const { pid } = child;
+    // The number 0 would end this process and all of its group.
+    if (pid === undefined) throw new Error('no process runs the model');
+    const before = own.length;
     process.kill(pid, 'SIGKILL');
     // Without a turn of the event loop, so that only the sends can tell.
     while (/^State:\s+[^ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
     const request = { model: 'tiny', messages: [says('hello')] };
-    const asks = Array.from({ length: 3 }, () => child.ask(request, new AbortController().signal).next());
+    const asks = Array.from({ length: 3 }, () => child.ask(request, signal).next());
     const answers = await Promise.allSettled(asks);
     for (const answer of answers)
       expect(answer).toMatchObject({
@@ -256,6 +279,15 @@ describe('a file in the folder models of the home', () => {
       });
     expect(child.state).toBe('loading');
     expect(child.pid).not.toBe(pid);
+    const rest = async () => {
+      while ((await held.next()).done !== true);
+    };
+    await expect(rest()).rejects.toThrow('ended unexpectedly');
+    // Nobody asks, but the time without a request begins when the model is there.
+    const steps = () =>
+      own.slice(before).flatMap((line) => /"msg":"(model file (?:un)?loaded)"/.exec(line)?.[1] ?? []);
+    await waitFor(() => steps().includes('model file unloaded'), { timeoutMs: 90_000 });
+    expect(steps()).toEqual(['model file loaded', 'model file unloaded']);
     await child.stop();
   }, 150_000);
 

@@ -207,6 +207,7 @@ export class ModelProcess {
 
   #forget(running: Running, error: Error): void {
     this.#running = undefined;
+    clearTimeout(this.#idle);
     clearTimeout(running.stall);
     clearTimeout(running.silence);
     running.loaded.reject(error);
@@ -216,7 +217,8 @@ export class ModelProcess {
   #watchIdle(): void {
     const { idleMs, logger } = this.#options;
     clearTimeout(this.#idle);
-    if (idleMs === 0 || this.#pending.size > 0 || this.#running === undefined) return;
+    // One that loads is not idle: whoever asked was told to come again.
+    if (idleMs === 0 || this.#pending.size > 0 || this.#running?.state !== 'ready') return;
     this.#idle = setTimeout(() => {
       logger.info({ idleMs }, 'model file unloaded');
       void this.#unload();
