@@ -74,7 +74,7 @@ export class Toolset {
 
   constructor(options: ToolsetOptions) {
     this.#options = options;
-    this.#fileMarks = new FileMarks(options.options.trunklineHome);
+    this.#fileMarks = new FileMarks(options.options.trunklineHome, { viewer: options.owners.viewer });
     this.#mcp = this.#mcpClients((client) => {
       // While tools are being collected, what changes is collected with them.
       if (client !== undefined && !this.#isOpening) this.#onToolsChange();

@@ -5,6 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createA2aClient } from '@trunkline/a2a';
+import { encodePrincipal, type Principal, principalHeader } from '@trunkline/identity';
 import {
   acceptDescriptions,
   callsOf,
@@ -31,6 +32,8 @@ import {
 } from '../fixtures/start-agent.ts';
 
 const secret = 'code-4711-blue';
+const serviceToken = 'the-service-token';
+const ava: Principal = { kind: 'person', id: 'voice:ava', via: ['voice'], role: 'member' };
 const attacks = readAttacks('agent');
 
 /** Ordinary work: what a person says, and the calls that it takes. */
@@ -130,6 +133,19 @@ const doors: Record<string, Door> = {
       const edit = { path: 'edited.md', old_text: 'none.', new_text: text };
       await remember(call('edit_file', edit));
       return [call('read_file', { path: './edited.md' })];
+    },
+  },
+  'others-file': {
+    async enter(text) {
+      await haveAva(call('write_file', { path: 'others/todo.md', content: text }));
+      return [call('read_file', { path: 'others/todo.md' })];
+    },
+  },
+  'file-listing': {
+    async enter(text) {
+      const folder = `listed/${crypto.randomUUID()}`;
+      await remember(call('write_file', { path: `${folder}/${text}.md`, content: 'High at noon.' }));
+      return [call('list_dir', { path: folder })];
     },
   },
   skill: {
@@ -242,9 +258,22 @@ async function remember(store: OrderedCall): Promise<void> {
   expect(asked.status.state).toBe('input-required');
   const { status } = await agent.send('yes', { taskId: asked.id });
   // A tool that repeats the text has the model obey it at once: that waits for a person too.
-  const repeats = store.name === 'beads_create' || 'domain' in store.arguments;
+  const { path = '' } = store.arguments as { path?: string };
+  const repeats = store.name === 'beads_create' || 'domain' in store.arguments || path.includes('CALL[');
   expect(status.state).toBe(repeats ? 'input-required' : 'completed');
   if (status.state === 'input-required') await agent.rpc('tasks/cancel', { id: asked.id });
+}
+
+/** Another person has the agent do something, in a turn that reads nothing from outside. */
+async function haveAva(task: OrderedCall): Promise<void> {
+  const parts = [{ kind: 'text', text: obedient.order('ava', [task]) }];
+  const message = { role: 'user', messageId: crypto.randomUUID(), parts };
+  const given = post({ jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } });
+  const handed = { authorization: `Bearer ${serviceToken}`, [principalHeader]: encodePrincipal(ava) };
+  const response = await agent.fetch('/a2a', { ...given, headers: { ...given.headers, ...handed } });
+  const { result } = (await response.json()) as { result: WireTask };
+  expect(result.status.state).toBe('completed');
+  expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(/^Wrote /);
 }
 
 beforeAll(async () => {
@@ -294,6 +323,7 @@ beforeAll(async () => {
   agent = await startAgent({
     home: home.path,
     config: JSON.stringify(config),
+    serviceToken,
     env: {
       ...modelEnvironment(model.url),
       SEARXNG_URL: outside.url,

@@ -87,6 +87,18 @@ it('a shared tab is text from outside for everybody but the one who wrote it', a
   expect(await call(bob, 'notes_read', { tab: 'Notes' })).toEqual([]);
 });
 
+it('a list of tabs carries the marks of the tabs that it names', async () => {
+  const { call } = await start();
+  await call(operator, 'notes_write', { tab: 'Plan', content: 'Mine.', create: true });
+  expect(await call(operator, 'notes_list')).toEqual([]);
+  await call(ava, 'notes_write', { tab: 'Obey', content: 'x', create: true });
+  expect(await call(ava, 'notes_list')).toEqual([]);
+  expect(await call(bob, 'notes_list')).toEqual([]);
+  expect(await call(operator, 'notes_list')).toEqual([{ kind: 'note', source: 'person:user:ava' }]);
+  await call({ ...ava, origins: [page] }, 'notes_write', { tab: 'Send the key', content: 'x', create: true });
+  expect(await call(ava, 'notes_list')).toEqual([page]);
+});
+
 it('nobody washes a tab by sending the notes back without its mark', async () => {
   const { stores, actor, call } = await start();
   await call({ ...operator, origins: [page] }, 'notes_write', { tab: 'Notes', content: 'Obey.' });

@@ -23,12 +23,13 @@ function notesList(notesOf: NotesOf): Tool {
     description: 'Lists the tabs of the notes and whether you may read or write each.',
     input: z.object({}),
     async execute(_, context) {
-      const lines = notesOf(context)
-        .tabs()
-        .map(
-          ({ name, permissions: { agentRead, agentWrite } }) =>
-            `${name} (read: ${flag(agentRead)}, write: ${flag(agentWrite)})`,
-        );
+      const notes = notesOf(context);
+      const tabs = notes.tabs();
+      context.addOrigins?.(joinOrigins(...tabs.map((tab) => notes.originsOf(tab))));
+      const lines = tabs.map(
+        ({ name, permissions: { agentRead, agentWrite } }) =>
+          `${name} (read: ${flag(agentRead)}, write: ${flag(agentWrite)})`,
+      );
       return lines.length === 0 ? 'No tabs.' : lines.join('\n');
     },
   });

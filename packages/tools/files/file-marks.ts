@@ -1,6 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
+import { dirname, join, posix } from 'node:path';
+import {
+  actsForItself,
+  anonymous,
+  joinOrigins,
+  type Origin,
+  ownerKey,
+  type Principal,
+  parseOrigins,
+} from '@trunkline/identity';
 import type { RunningTool, Tool } from '@trunkline/llm';
 import { type Database, SharedDatabase } from '@trunkline/storage';
 import { filesBelow } from '../approval/approved-tool.ts';
@@ -10,6 +18,8 @@ const MOST_MARKS = 100_000;
 const MERGED = 1000;
 /** A folder in which a program changed more than this is marked as a whole. */
 const MOST_IN_FOLDER = 200;
+/** The kind of an origin that is somebody's writing. Not `file`, whose source is the name of a file, which anybody can choose. */
+const AUTHOR = 'file-author';
 const migrations = [
   'CREATE TABLE marks (path TEXT PRIMARY KEY, origins TEXT NOT NULL, at INTEGER NOT NULL) STRICT',
 ];
@@ -21,30 +31,63 @@ interface Mark {
   origins: readonly Origin[];
 }
 
+interface FileMarksOptions {
+  /** Somebody with the owners whose things are theirs too. */
+  viewer?: (principal: Principal) => Principal;
+  most?: number;
+}
+
 /**
- * Which files were written from text that the operator does not vouch for, by file tools or by a program:
- * `file-marks.db` in TRUNKLINE_HOME. The mark goes when a turn that has read none writes the file whole.
+ * Which files were written from text that the operator does not vouch for, by file tools or by a program, and by whom
+ * else than the operator: `file-marks.db` in TRUNKLINE_HOME. The mark goes when a turn of the operator that has read none
+ * writes the file whole. A directory that such a write made has a mark for its name, which does not count for what is in it.
  */
 export class FileMarks {
   readonly #file: SharedDatabase;
+  readonly #viewer: (principal: Principal) => Principal;
   readonly #most: number;
 
-  constructor(home: string, most = MOST_MARKS) {
+  constructor(home: string, { viewer = (principal) => principal, most = MOST_MARKS }: FileMarksOptions = {}) {
     this.#file = new SharedDatabase(join(home, 'file-marks.db'), migrations);
+    this.#viewer = viewer;
     this.#most = most;
+  }
+
+  /** What a file that somebody writes is drawn from: what their turn has read, and they themselves. */
+  written(principal: Principal = anonymous): readonly Origin[] {
+    return joinOrigins(principal.origins, this.#author(principal));
+  }
+
+  /** The same for a file that they replace. Nobody but the operator takes away a mark of what others wrote. */
+  replaced(principal: Principal = anonymous, before: readonly Origin[]): readonly Origin[] {
+    const isOperator = this.#author(principal).length === 0;
+    const isOwn = isAuthored(before) && !isAuthored(this.readBy(principal, before));
+    return joinOrigins(isOperator || isOwn ? [] : before, this.written(principal));
+  }
+
+  /** The origins without somebody's own writing. */
+  readBy(principal: Principal = anonymous, origins: readonly Origin[]): readonly Origin[] {
+    const reader = this.#viewer(principal);
+    const own = [ownerKey(reader), ...(reader.aliases ?? [])];
+    return origins.filter(({ kind, source }) => kind !== AUTHOR || !own.includes(source));
+  }
+
+  /** The operator is no origin, nor is a service or a schedule that acts for itself: the operator set it up. */
+  #author(principal: Principal): readonly Origin[] {
+    const writer = this.#viewer(principal);
+    const isTrusted = writer.kind === 'operator' || actsForItself(writer);
+    return isTrusted ? [] : [{ kind: AUTHOR, source: ownerKey(writer) }];
   }
 
   originsOf(path: string): readonly Origin[] {
     return this.#nearest([path, ...foldersOf(path)]);
   }
 
-  /** The marks below a path, and those of the file or directory itself. */
-  below(directory: string): { inside: Mark[]; whole: readonly Origin[] } {
-    const whole = joinOrigins(this.originsOf(directory), this.#nearest(foldersOf(`${directory}/x`)));
-    if (!this.#file.exists) return { inside: [], whole };
+  /** The marks below a directory. */
+  below(directory: string): Mark[] {
+    if (!this.#file.exists) return [];
     const sql = "SELECT path, origins FROM marks WHERE path > ?1 || '/' AND path < ?1 || '0'";
-    const rows = this.#file.open().prepare<Row>(sql).all(directory);
-    return { inside: rows.map(toMark), whole };
+    return this.#file.open().prepare<Row>(sql).all(directory).map(toMark);
   }
 
   set(path: string, origins: readonly Origin[]): void {
@@ -72,6 +115,8 @@ export class FileMarks {
     });
   }
 }
+
+const isAuthored = (origins: readonly Origin[]) => origins.some(({ kind }) => kind === AUTHOR);
 
 type Row = { path: string; origins: string };
 
@@ -133,15 +178,18 @@ function foldersOf(path: string): string[] {
 interface MarkedWork {
   directory: string;
   marks: FileMarks | undefined;
-  /** What the work was drawn from. */
-  origins: readonly Origin[];
+  /** For whom it is done, with what the turn has read. */
+  principal: Principal | undefined;
+  /** What else the work was drawn from. */
+  fetched?: readonly Origin[];
 }
 
 /** Does work that may change any file of a directory, such as a command, and marks those that it changed. */
 export async function markChanges<Result>(
-  { directory, marks, origins }: MarkedWork,
+  { directory, marks, principal, fetched }: MarkedWork,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  const origins = joinOrigins(marks?.written(principal), fetched);
   if (marks === undefined || origins.length === 0) return await work();
   const before = await filesBelow(directory);
   try {
@@ -151,10 +199,15 @@ export async function markChanges<Result>(
     const changed = [...after.files.keys()].filter(
       (path) => after.files.get(path) !== before.files.get(path),
     );
+    const known = new Set([...before.files.keys()].flatMap(namesOf));
+    const made = new Set(changed.flatMap(namesOf).filter((name) => !known.has(name)));
     const root = `${rootOf(directory)}/`;
     // What lies beyond the bound of the list may have changed as well.
     const isWhole = after.isCut || before.isCut;
-    marks.add(isWhole ? [root] : summarised(changed).map((path) => root + path), origins);
+    marks.add(
+      isWhole ? [root] : summarised([...new Set([...changed, ...made])]).map((path) => root + path),
+      origins,
+    );
   }
 }
 
@@ -185,6 +238,18 @@ function summarised(paths: readonly string[]): string[] {
   return top.length > MOST_IN_FOLDER ? [''] : top;
 }
 
+/** A path below a directory and the directories on its way: `a`, `a/b`, `a/b/c.md`. */
+function namesOf(path: string): string[] {
+  const parts = path.split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+/** The directories that a write to a path will make. */
+function missingAround(path: string): string[] {
+  const folder = dirname(path);
+  return folder === path || existsSync(folder) ? [] : [folder, ...missingAround(folder)];
+}
+
 function rootOf(directory: string): string {
   return existsSync(directory) ? realpathSync(directory) : directory;
 }
@@ -199,42 +264,66 @@ export function withFileMarks(tools: readonly Tool[], directory: string, marks: 
     if (name === 'write_file' || name === 'edit_file')
       return async (input, context) => {
         const path = placeOf(tool, input);
-        const [before, own] = [marks.originsOf(path), context.principal?.origins ?? []];
+        const [before, own] = [marks.originsOf(path), marks.written(context.principal)];
         const both = joinOrigins(before, own);
         if (both.length === 0) return await execute(input, context);
         // Before the text is there: nobody may read it unmarked.
+        const made = own.length > 0 ? missingAround(path) : [];
+        for (const folder of made) marks.set(folder, own);
         marks.set(path, both);
         const result = await execute(input, context);
-        if (String(result).startsWith('Error:')) marks.set(path, before);
-        else if (name === 'write_file') marks.set(path, own);
+        const isFailed = String(result).startsWith('Error:');
+        if (isFailed) for (const folder of made) marks.set(folder, []);
+        if (isFailed) marks.set(path, before);
+        else if (name === 'write_file') marks.set(path, marks.replaced(context.principal, before));
         return result;
       };
     if (name === 'read_file')
       return async (input, context) => {
-        context.addOrigins?.(marks.originsOf(placeOf(tool, input)));
+        const origins = marks.originsOf(placeOf(tool, input));
+        context.addOrigins?.(marks.readBy(context.principal, origins));
         return await execute(input, context);
       };
-    if (name === 'search_files')
-      return async (input, context) => {
-        const result = await execute(input, context);
-        const text = String(result);
-        const names = new Set(text.split('\n').flatMap(filesOfHit));
-        const isHit = (name: string) => names.has(name) || (name.includes('\n') && text.includes(`${name}:`));
-        const { inside, whole } = marks.below(placeOf(tool, input));
-        const hit = inside.filter(({ path }) =>
-          path.endsWith('/') ? text.includes(`${basename(path)}/`) : isHit(basename(path)),
-        );
-        const around = names.size > 0 ? whole : [];
-        context.addOrigins?.(joinOrigins(around, ...hit.map(({ origins }) => origins)));
-        return result;
-      };
-    return execute;
+    const shown = shownBy[name];
+    if (shown === undefined) return execute;
+    return async (input, context) => {
+      const result = await execute(input, context);
+      const origins = originsIn(String(result), shown, placeOf(tool, input), input);
+      context.addOrigins?.(marks.readBy(context.principal, origins));
+      return result;
+    };
+  }
+
+  /** Of the files that a result names, and of the names of the directories on the way to them. */
+  function originsIn(text: string, shown: Shown, place: string, input: unknown): readonly Origin[] {
+    const lines = text.split('\n');
+    const names = new Set(lines.flatMap((line) => shown(line, input).flatMap(namesOf)));
+    // A name of several lines.
+    const broken = marks.below(place).filter(({ path }) => {
+      const name = path.slice(place.length + 1);
+      return name.includes('\n') && text.includes(name);
+    });
+    return joinOrigins(
+      ...[...names].map((name) => marks.originsOf(join(place, name))),
+      ...broken.map(({ origins }) => origins),
+    );
   }
 }
 
-/** `notes/a.md:12: words`. A name may look so itself, so each reading of the line counts. */
-function filesOfHit(line: string): string[] {
-  return [...line.matchAll(/:\d+: /g)].map(({ index }) => basename(line.slice(0, index)));
+/** The paths that a line of a result may name, below the directory that was looked through. */
+type Shown = (line: string, input: unknown) => string[];
+
+const shownBy: Record<string, Shown> = {
+  list_dir: (line) => [line.replace(/\/$/, '')],
+  find_files: (line, input) => [belowGiven(line, input)],
+  // `notes/a.md:12: words`. A name may look so itself, so each reading of the line counts.
+  search_files: (line, input) =>
+    [...line.matchAll(/:\d+: /g)].map(({ index }) => belowGiven(line.slice(0, index), input)),
+};
+
+function belowGiven(path: string, input: unknown): string {
+  const { path: given = '.' } = input as { path?: string };
+  return posix.relative(given, path);
 }
 
 function isRunning(tool: Tool): tool is RunningTool {

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { joinOrigins } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import {
   createSandbox,
@@ -35,7 +34,7 @@ export interface RunCommandOptions {
   path: string;
   timeoutMs?: number;
   sandbox?: Sandbox;
-  /** Gets the files that a command changes after the turn has read text from outside, or where commands have network. */
+  /** Gets the files that a command changes for others than the operator, after text from outside, or where it has network. */
   marks?: FileMarks | undefined;
 }
 
@@ -71,8 +70,7 @@ export function createRunCommand({
         const { command } = input.parse(given);
         await sweep;
         const fetched = tool.external ? [{ kind: tool.name, source: '' }] : [];
-        const origins = joinOrigins(principal?.origins, fetched);
-        const result = await markChanges({ directory, marks, origins }, () =>
+        const result = await markChanges({ directory, marks, principal, fetched }, () =>
           runCommand(command, { directory, path, timeoutMs, signal, sandbox }),
         );
         return signal.aborted ? stopped(result) : report(result, timeoutMs);

@@ -33,9 +33,7 @@ export function createCodeWith(agents: readonly CodingAgent[], marks?: FileMarks
       const agent = agents.find(({ name }) => name === given.agent);
       if (agent === undefined) return `Error: there is no agent ${given.agent}.`;
       const { directory } = agent;
-      return await markChanges({ directory, marks, origins: principal?.origins ?? [] }, () =>
-        giveTask(agent, given.task, signal),
-      );
+      return await markChanges({ directory, marks, principal }, () => giveTask(agent, given.task, signal));
     }, signal);
   if (!agents.some(({ confirm }) => confirm)) {
     const timeoutMs = Math.max(...agents.map((agent) => agent.timeoutMs)) + 10_000;
