@@ -31,7 +31,9 @@ afterEach(async () => {
 });
 
 async function start() {
-  const [flows, elsewhere] = ['flows', 'elsewhere'].map((name) => new FlowStore(join(home.path, `${name}.db`)));
+  const [flows, elsewhere] = ['flows', 'elsewhere'].map(
+    (name) => new FlowStore(join(home.path, `${name}.db`)),
+  );
   if (flows === undefined || elsewhere === undefined) throw new Error('There are no stores.');
   const bus = {
     status: () => ({ engine: 'nats', connected: true }),
@@ -44,7 +46,8 @@ async function start() {
     },
   };
   const peers = { list: () => Array.from({ length: nodes }) };
-  const plugin = createRowReplica(sharedFlows(flows, elsewhere, { withdraw: ignore }), plain as never);
+  const questions = { own: { withdraw: ignore }, elsewhere: undefined };
+  const plugin = createRowReplica(sharedFlows(flows, elsewhere, questions), plain as never);
   await plugin.start?.({ bus, home: home.path, logger, peers } as never);
   return {
     flows,

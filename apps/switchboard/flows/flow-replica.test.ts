@@ -37,7 +37,8 @@ function board(name: string): Board {
   const own = new FlowStore(path('flows'), () => now);
   const elsewhere = new FlowStore(path('elsewhere'), () => now);
   const questions = new QuestionStore(path('questions'), () => now);
-  const opened = { own, elsewhere, questions, rows: sharedFlows(own, elsewhere, questions) };
+  const rows = sharedFlows(own, elsewhere, { own: questions, elsewhere: undefined });
+  const opened = { own, elsewhere, questions, rows };
   boards.push(opened);
   return opened;
 }
