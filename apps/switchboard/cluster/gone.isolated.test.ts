@@ -77,10 +77,14 @@ describe.skipIf(natsMissing !== undefined)('after a switchboard was killed', () 
       const last = await flow(board, 'skill-f3');
       return last?.status === 'complete' ? last : undefined;
     }, patient);
-    // What was not shared yet dies with it.
+    // What was not shared yet dies with it: all that it did before it met the other, and the last flow.
+    const { node } = (await dead.call('/api/cluster')).body.data;
     await waitFor(async () => {
-      const entries = await journalled(board, 'cluster.flows');
-      return entries.some(({ timestamp }) => timestamp > completedAt);
+      const topics = ['cluster.flows', 'cluster.deliveries'];
+      const [flows = [], sent = []] = await Promise.all(topics.map((topic) => journalled(board, topic)));
+      const isFrom = ({ payload }: Json) => payload.entry?.node === node;
+      const isLast = ({ timestamp }: Json) => timestamp > completedAt;
+      return flows.some(isFrom) && sent.some(isFrom) && flows.some(isLast);
     }, patient);
     await waitFor(async () => (await nodes(board)).every(({ behind }: Json) => behind === 0), patient);
     await dead.child.kill('SIGKILL');

@@ -59,7 +59,9 @@ async function board(name: string): Promise<Board> {
   const home = join(directory.path, name);
   const context = { bus: shared, peers, home, logger, options: { deliveryRetryMs: 1000 } } as never;
   const app = new Hono<SwitchboardEnv>();
-  app.onError((error) => new Response(error.message, { status: 'status' in error ? Number(error.status) : 500 }));
+  app.onError(
+    (error) => new Response(error.message, { status: 'status' in error ? Number(error.status) : 500 }),
+  );
   await deliveries.start?.(context);
   deliveries.mount?.(app, context);
   await deliveries.open({ surface: 'chat', patterns: [], send: async () => void sent.push(name) });
