@@ -80,6 +80,7 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
   let isStopping = false;
   let marker: Marker = { node: '', at: 0 };
   let markerFile = '';
+  let recording: Promise<void> | undefined;
   let recordedAt = 0;
   /** Something was shared since it was recorded how far. */
   let isUnrecorded = false;
@@ -169,9 +170,10 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
 
   async function record(more: Partial<Marker>): Promise<void> {
     marker = { ...marker, ...more };
-    await writeFileAtomic(markerFile, JSON.stringify(marker)).catch((error: unknown) =>
+    recording = writeFileAtomic(markerFile, JSON.stringify(marker)).catch((error: unknown) =>
       logger?.warn({ err: error, file: markerFile }, 'failed to record what was shared'),
     );
+    await recording;
   }
 
   /** Resolves when it is recorded how far rows were shared, if that is certain. */
@@ -217,6 +219,7 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     changes.wake(true);
     await Promise.race([send(), delay(stopLimitMs, undefined, { ref: false })]);
     await recordShared();
+    await recording;
     await log?.stop();
   }
 
