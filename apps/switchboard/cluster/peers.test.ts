@@ -18,6 +18,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { describeSharedDeadLetters } from './shared-dead-letters.suite.ts';
 import { describeSharedTasks } from './shared-tasks.suite.ts';
 
 const obedient = new ObedientModel();
@@ -216,6 +217,8 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     for (const ids of everywhere)
       expect(ids.filter((id: string) => id === published.body.id)).toHaveLength(1);
   }, 60_000);
+
+  describeSharedDeadLetters({ boards: () => boards, natsUrl: () => nats.url });
 
   it('all incidents, each under a number of its own, and keeps aside a file that cannot be read', async () => {
     const report = (board: TestSwitchboard) => board.call('/api/incidents', { title: 'x', severity: 'low' });
