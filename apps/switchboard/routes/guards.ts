@@ -5,8 +5,8 @@ import {
   isDirectOperator,
   maySee,
   type OperatorAccess,
-  ownerKey,
   type Principal,
+  quotaKey,
 } from '@trunkline/identity';
 import type { Quota } from '@trunkline/storage';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
@@ -203,7 +203,7 @@ const uncountedBytes = 4096;
 function countSent(quota: Quota): MiddlewareHandler<SwitchboardEnv> {
   const count = (context: Context<SwitchboardEnv>, bytes: number) => {
     if (bytes <= uncountedBytes && isUncounted(context.req.method, context.req.path)) return;
-    const refusal = quota.refusal(ownerKey(context.get('principal')), bytes);
+    const refusal = quota.refusal(quotaKey(context.get('principal')), bytes);
     if (refusal !== undefined) throw switchboardErrors.quota_exceeded({ refusal });
   };
   return async (context, next) => {
