@@ -46,6 +46,8 @@ const probeTimeoutMs = 2000;
 const noMessage = JSON.stringify({ seq: 0, no_erase: true });
 /** JetStream's code for a removal that found nothing. */
 const nothingRemoved = 10_057;
+/** Nothing can be stored in a sealed stream. */
+const streamSealed = 10_109;
 
 interface Setup extends BusSetup {
   natsSettings: NatsSettings;
@@ -287,7 +289,8 @@ class NatsBus extends BaseBus {
     const asked = nats.request(subject, noMessage, { timeout: probeTimeoutMs });
     const { error } = (await asked.catch(throwUnanswered)).json<{ error?: ApiError }>();
     // 400 is what the leader says of the question itself.
-    if (error === undefined || error.err_code === nothingRemoved || error.code === 400) return;
+    const isAboutQuestion = error?.code === 400 && error.err_code !== streamSealed;
+    if (error === undefined || error.err_code === nothingRemoved || isAboutQuestion) return;
     throwUnanswered(new Error(error.description));
   }
 
