@@ -43,8 +43,11 @@ export function checkPorts(ports: readonly Exposure[]): Diagnosis[] {
 
 /** Keys that people chose for our own services; those of other products are theirs to judge. */
 export function checkKeys(ports: readonly Exposure[]): Diagnosis[] {
-  const keys: Record<string, KeyFacts | undefined> = Object.assign({}, ...ports.map((port) => port.keys));
-  const set = Object.entries(keys).filter((entry): entry is [string, KeyFacts] => entry[1] !== undefined);
+  const all = ports.flatMap(({ keys = {} }) => Object.entries<KeyFacts | undefined>(keys));
+  const isSet = (entry: [string, KeyFacts | undefined]): entry is [string, KeyFacts] =>
+    entry[1] !== undefined;
+  // Several ports may name the same variable, and not each has to know its value.
+  const set = Object.entries(Object.fromEntries(all.filter(isSet)));
   const weak = set.filter(([, { isWeak }]) => isWeak);
   const repeated = set.filter(
     ([, { digest }]) => set.filter(([, other]) => other.digest === digest).length > 1,
