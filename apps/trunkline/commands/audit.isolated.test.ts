@@ -120,6 +120,18 @@ coding_agents: [{ name: builder, command: build }, { name: careful, command: bui
   expect((await audit()).output).not.toContain('can look into');
 });
 
+it('finds a speech translator that whoever reaches it may use', async () => {
+  const { audit } = start();
+  const reachable = { VOICE_HOST: '0.0.0.0', TRANSLATOR_PORT: '8093' };
+  const open = /^note +speech translator is open +it listens on 0\.0\.0\.0 and takes work from whoever/m;
+  const { output } = await audit([], { ...reachable, TRUNKLINE_OPEN: '1' });
+  expect(output).toMatch(open);
+  expect(output).toMatch(/Set users\.yaml, or let it listen on 127\.0\.0\.1/);
+  const closed = await audit([], reachable);
+  expect(closed.output).not.toMatch(open);
+  expect(closed.output).toMatch(/with a key: .*speech translator on 0\.0\.0\.0 \(the operator's key\)/);
+});
+
 it('shows, verifies and exports the audit log', async () => {
   const { audit, home } = start();
   const log = new AuditLog({ home, logger: console });
