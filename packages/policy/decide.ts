@@ -210,7 +210,11 @@ function effectsOf({ effects }: PolicyRequest): readonly Effect[] {
 
 function decisionOf({ decision, reason }: Rule, index: number): PolicyDecision {
   const rule = `rules[${index}]`;
-  return { decision, rule, why: reason ?? `${rule} of policy.yaml says so` };
+  return {
+    decision,
+    rule, // It becomes part of a sentence.
+    why: reason?.replace(/\.$/, '') ?? `${rule} of policy.yaml says so`,
+  };
 }
 
 /** What a rule asks for beside the tool. */
