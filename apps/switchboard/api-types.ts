@@ -1,7 +1,7 @@
 // Bodies of answers: the server builds them, the console imports the types.
 
 import type { BusCluster } from '@trunkline/bus';
-import type { CircuitState } from '@trunkline/std';
+import type { ApprovalView, CircuitState } from '@trunkline/std';
 import type { OfferedSkill } from './dispatch/executor.ts';
 import type { Ceremony } from './workspace/schema/agent.ts';
 import type { CronRecord } from './workspace/schema/cron.ts';
@@ -163,6 +163,10 @@ export interface Question {
   answeredAt: number | null;
   /** It asks for approval, which only some may give. */
   approval: boolean;
+  /** What is to be approved, for a page to lay out; the question says the same in one text. */
+  subject?: ApprovalView;
+  /** Whoever reads the list may approve it. */
+  mayApprove?: boolean;
   /** Whose request it is about. */
   owner: string;
 }

@@ -58,6 +58,7 @@ export { offlineSuggestions, type Suggestion, suggestions } from './suggestions.
 export type {
   AccountRole,
   AccountsView,
+  ApprovalView,
   AuditEntry,
   AuditVerification,
   BudgetUse,
@@ -74,4 +75,4 @@ export type {
   SecretsView,
   TriedCall,
 } from './trust-api.ts';
-export { readVerdict, type Verdict } from './verdict.ts';
+export { type ApprovalAnswer, answerWords, readVerdict, type Verdict } from './verdict.ts';

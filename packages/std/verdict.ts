@@ -51,3 +51,16 @@ function isAllYes(phrases: readonly string[]): boolean {
     phrases.every((phrase) => YES.test(phrase) || COURTESY.test(phrase))
   );
 }
+
+/** A scope is given only where more than one call can be approved, a note only with a no. */
+export type ApprovalAnswer =
+  | { approve: true; scope?: 'once' | 'task' | 'always' }
+  | { approve: false; note?: string };
+
+const yes = { once: 'yes', task: 'yes, for this task', always: 'yes, always' };
+
+/** An answer in the words that approvals asked as questions are answered with. */
+export function answerWords(answer: ApprovalAnswer): string {
+  if (answer.approve) return yes[answer.scope ?? 'once'];
+  return answer.note === undefined ? 'no' : `no: ${answer.note}`;
+}

@@ -6,6 +6,7 @@ export {
   type ApprovedTool,
   answerApproval,
   approvalText,
+  approvalView,
   changedWords,
   notApproved,
   readScope,

@@ -8,15 +8,15 @@ import {
 } from '@trunkline/identity';
 import type { ToolContext } from '@trunkline/llm';
 import { type AskReason, CheckpointError, type PauseEvent, parseCheckpoint } from '@trunkline/loop';
+import type { ApprovalView } from '@trunkline/std';
 import {
   type ApprovalSubject,
   type ApprovedContext,
   type ApprovedResult,
   type ApprovedTool,
   approvalText,
+  approvalView,
   runApproved,
-  textSize,
-  visibleText,
 } from '@trunkline/tools';
 
 /** A call that waits for an answer. */
@@ -82,8 +82,7 @@ export function actingFor(principal: Principal, by?: string): Principal {
 }
 
 export function viewOf({ id, subject }: PendingApproval, note = ''): ApprovalView {
-  const { text } = subject;
-  return { id, ...subject, shown: visibleText(text), size: textSize(text), ...(note !== '' && { note }) };
+  return { ...approvalView(id, subject), ...(note !== '' && { note }) };
 }
 
 /** The question of a task that waits for an approval. */
@@ -133,29 +132,4 @@ export function askedBy(checkpoint: unknown): WaitingCall | undefined {
 /** The call of a stored turn that an answer goes to. */
 function waitingCall(checkpoint: unknown): WaitingCall | undefined {
   return parseCheckpoint(checkpoint).calls.find(({ result }) => result === undefined);
-}
-
-/** An approval that waits, as pages, the command line and other agents are shown it. */
-export interface ApprovalView {
-  id: string;
-  /** What is asked, as a question in one line. */
-  title: string;
-  /** What the text is: "command" or "task". */
-  noun: string;
-  /** Exactly what would run. */
-  text: string;
-  /** The text with its lines numbered and everything in it made visible. */
-  shown: string;
-  /** "3 lines, 120 characters". */
-  size: string;
-  /** Empty where it has none. */
-  directory: string;
-  /** Why it is asked. */
-  reason?: string;
-  /** The rule of the policy that asks. */
-  rule?: string;
-  /** The scripts that it runs. */
-  files: readonly { path: string; sha256: string }[];
-  /** Why it is asked once more. */
-  note?: string;
 }

@@ -8,8 +8,9 @@ import type {
   StepLog,
   TurnStepOptions,
 } from '@trunkline/loop';
+import type { ApprovalView } from '@trunkline/std';
 import type { Database } from '@trunkline/storage';
-import type { ApprovalView, PendingApproval } from '../approvals/approvals.ts';
+import type { PendingApproval } from '../approvals/approvals.ts';
 
 export interface TurnRequest {
   sessionId: string;

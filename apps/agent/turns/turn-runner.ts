@@ -16,13 +16,11 @@ import {
   userContent,
 } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
-import type { KeyedQueue } from '@trunkline/std';
-import { readVerdict } from '@trunkline/std';
+import { type ApprovalView, type KeyedQueue, readVerdict } from '@trunkline/std';
 import { notApproved, readScope } from '@trunkline/tools';
 import { allowAlways, consentOf, runAnswered } from '../approvals/answered-call.ts';
 import {
   type Approvals,
-  type ApprovalView,
   approvalQuestion,
   askedAgain,
   askedBy,

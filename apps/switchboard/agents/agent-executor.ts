@@ -184,7 +184,7 @@ function policyOf(
       const { tool } = request;
       const text = JSON.stringify(input, null, 2) ?? '';
       const subject = {
-        title: `May I use ${tool}?`,
+        title: `${name}: May I use ${tool}?`,
         noun: 'call',
         text,
         directory: '',
@@ -192,9 +192,9 @@ function policyOf(
         rule,
         files: [],
       };
-      const question = `${name}: ${approvalText(subject)}\nAnswer yes, yes for this task, always, or no.`;
+      const question = `${approvalText(subject)}\nAnswer yes, yes for this task, always, or no.`;
       tell({ type: 'input-start', question });
-      const asker = { ...skillRequest, about: { tool, input, rule } };
+      const asker = { ...skillRequest, about: { tool, input, rule, subject } };
       const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)

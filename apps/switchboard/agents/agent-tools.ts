@@ -254,9 +254,14 @@ function asksFirst(
       const subject = await command.subject(given);
       if (subject === undefined) return 'Error: there is no command.';
       const { signal } = call;
-      const question = `${agent}: ${approvalText(subject)}\nAnswer yes or no.`;
+      const shown = { ...subject, title: `${agent}: ${subject.title}` };
+      const question = `${approvalText(shown)}\nAnswer yes or no.`;
       tell({ type: 'input-start', question });
-      const asker = { correlationId, principal, about: { tool: 'run_command', input: given } };
+      const asker = {
+        correlationId,
+        principal,
+        about: { tool: 'run_command', input: given, subject: shown },
+      };
       const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)

@@ -1,4 +1,5 @@
 import { ownerFilter, type Principal } from '@trunkline/identity';
+import { type ApprovalSubject, approvalView } from '@trunkline/tools';
 import type { Question } from '../api-types.ts';
 import { Store } from '../core/store.ts';
 
@@ -8,9 +9,11 @@ export interface AskedCall {
   input: unknown;
   /** The rule of the policy that asks; a command asks without one. */
   rule?: string | undefined;
+  /** What people are shown. */
+  subject: ApprovalSubject;
 }
 
-type Row = Omit<Question, 'approval'> & { approval: number };
+type Row = Omit<Question, 'approval'> & { approval: number; about: string | null };
 
 /** What makes two questions the same. */
 type Asked = Pick<Question, 'correlationId' | 'question' | 'approval' | 'owner'>;
@@ -46,8 +49,8 @@ const migrations = [
   'ALTER TABLE questions ADD COLUMN node TEXT;',
 ];
 
-const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval, owner';
-const sharedColumns = `${columns}, answeredBy, usedAt, about`;
+const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval, owner, about';
+const sharedColumns = `${columns}, answeredBy, usedAt`;
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Answers stay for whoever asks again. */
@@ -144,10 +147,11 @@ export class QuestionStore extends Store {
     return row && { ...row, approval: row.approval === 1 };
   }
 
-  /** Ids of the newest questions. */
-  newest(limit: number): string[] {
-    const sql = 'SELECT requestId FROM questions ORDER BY askedAt DESC LIMIT ?';
-    return this.all<{ requestId: string }>(sql, [limit]).map(({ requestId }) => requestId);
+  /** Ids of the newest questions that were asked or answered since. */
+  newest(limit: number, since: number): string[] {
+    const sql = `SELECT requestId FROM questions WHERE max(askedAt, coalesce(answeredAt, 0), coalesce(usedAt, 0)) >= ?
+      ORDER BY askedAt DESC LIMIT ?`;
+    return this.all<{ requestId: string }>(sql, [since, limit]).map(({ requestId }) => requestId);
   }
 
   /** Stores a question of another switchboard. An answer or an end that is known here stays. */
@@ -197,6 +201,12 @@ export class QuestionStore extends Store {
   }
 }
 
-function questionOf(row: Row): Question {
-  return { ...row, approval: row.approval === 1 };
+function questionOf({ about, ...row }: Row): Question {
+  // An approval that an earlier version stored has no subject.
+  const { subject }: Partial<AskedCall> = about === null ? {} : JSON.parse(about);
+  return {
+    ...row,
+    approval: row.approval === 1,
+    ...(subject && { subject: approvalView(row.requestId, subject) }),
+  };
 }

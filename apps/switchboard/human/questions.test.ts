@@ -186,8 +186,12 @@ it.each([
   const rules = createApprovalRules(approvals);
   const humanInput = new HumanInput(store, bus, rules, (consent) => consents.push(consent));
   const about = { tool: 'write_file', input: { path: 'a' }, rule: 'rules[0]' };
-  const answer = humanInput.askApproval({ correlationId: 'c1', about }, 'May I?', 60_000);
+  const subject = { title: 'May I?', noun: 'call', text: 'a\u202e', directory: '', files: [] };
+  const asker = { correlationId: 'c1', about: { ...about, subject } };
+  const answer = humanInput.askApproval(asker, 'May I?', 60_000);
   const [question] = humanInput.pending();
+  // A page shows it whole, with nothing hidden.
+  expect(question?.subject).toMatchObject({ title: 'May I?', text: 'a\u202e', shown: 'a‹U+202E›' });
   const answered = (more: Partial<Principal>) =>
     humanInput.answer(question?.requestId ?? '', said, { ...by, via: [], ...more });
   // An approver whose account is disabled is a guest.

@@ -90,7 +90,10 @@ export function mountHuman(
       const all = [copies, ...lists, humanInput.pending(principal)].flat();
       // A question that went on elsewhere is known to several.
       const once = [...new Map(all.map((question) => [question.requestId, question])).values()];
-      const data = once.toSorted((one, other) => one.askedAt - other.askedAt);
+      const mayApprove = humanInput.mayApprove(principal);
+      const data = once
+        .toSorted((one, other) => one.askedAt - other.askedAt)
+        .map((question) => (question.approval ? { ...question, mayApprove } : question));
       return context.json({ success: true, ...gap, data });
     },
   );

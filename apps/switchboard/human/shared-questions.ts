@@ -23,7 +23,7 @@ export function sharedQuestions(own: QuestionStore, copies: QuestionStore): Shar
       const fits = (given: SharedQuestion) => Buffer.byteLength(JSON.stringify(given)) <= maxBytes;
       return [row, { ...row, about: null }].find(fits);
     },
-    newest: (limit) => own.newest(limit),
+    newest: (limit, since) => own.newest(limit, since),
     take(row, node) {
       // One that went on here, or that was answered while this switchboard was away, is both's.
       if (own.get(row.requestId) === undefined) copies.take(row, node);

@@ -1,4 +1,5 @@
 import { defineOptions, type Environment } from '@trunkline/config';
+import { type ApprovalAnswer, answerWords } from '@trunkline/std';
 import { z } from 'zod';
 import { type AgentApi, askAgent, plainLines, withoutControls } from '../chat/agent-api.ts';
 import {
@@ -154,7 +155,12 @@ async function answer(waiting: readonly Waiting[], id: string, given: Answer): P
   return 0;
 }
 
-const scopes = ['once', 'task', 'always'];
+const scopes = ['once', 'task', 'always'] as const;
+
+function approvalAnswer({ action, words }: Answer): ApprovalAnswer {
+  if (action === 'approve') return { approve: true, scope: scopes.find((name) => name === words) ?? 'once' };
+  return { approve: false, ...(words !== '' && { note: words }) };
+}
 
 async function approvals(api: AgentApi): Promise<Waiting[]> {
   const parsed = listSchema.safeParse(await askAgent(api, '/api/approvals'));
@@ -163,18 +169,10 @@ async function approvals(api: AgentApi): Promise<Waiting[]> {
     id: approval.id,
     isApproval: true,
     shown: describe(approval),
-    answer: ({ action, words }) => {
-      const scope = scopes.find((name) => name === words) ?? 'once';
-      const body =
-        action === 'approve'
-          ? { approve: true, scope }
-          : { approve: false, ...(words !== '' && { note: words }) };
-      return askAgent(api, `/api/approvals/${approval.id}`, { method: 'POST', body });
-    },
+    answer: (given) =>
+      askAgent(api, `/api/approvals/${approval.id}`, { method: 'POST', body: approvalAnswer(given) }),
   }));
 }
-
-const yes: Record<string, string> = { task: 'yes, for this task', always: 'yes, always' };
 
 async function questions(api: AgentApi): Promise<Waiting[]> {
   const parsed = questionsSchema.safeParse(await askAgent(api, '/api/hitl/pending'));
@@ -183,9 +181,8 @@ async function questions(api: AgentApi): Promise<Waiting[]> {
     id: question.requestId,
     isApproval: question.approval,
     shown: describeQuestion(question),
-    answer: ({ action, words }) => {
-      const no = words === '' ? 'no' : `no: ${words}`;
-      const said = { approve: yes[words] ?? 'yes', deny: no, answer: words }[action];
+    answer: (given) => {
+      const said = given.action === 'answer' ? given.words : answerWords(approvalAnswer(given));
       const body = { requestId: question.requestId, answer: said };
       return askAgent(api, '/api/a2a/input', { method: 'POST', body });
     },

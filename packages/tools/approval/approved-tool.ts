@@ -3,7 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Tool, ToolContext } from '@trunkline/llm';
-import { readVerdict, systemCode } from '@trunkline/std';
+import { type ApprovalView, readVerdict, systemCode } from '@trunkline/std';
 import { textSize, visibleLine, visibleText } from '../text/split-message.ts';
 import type { ScriptFile } from './script-files.ts';
 
@@ -105,6 +105,12 @@ export function approvalText(subject: ApprovalSubject): string {
       ? []
       : ['It is asked again if a file in the directory changes before it runs.']),
   ].join('\n');
+}
+
+/** The same for a page, which lays it out itself. */
+export function approvalView(id: string, subject: ApprovalSubject): ApprovalView {
+  const { text } = subject;
+  return { id, ...subject, shown: visibleText(text), size: textSize(text) };
 }
 
 /** How far a yes goes: for this call, for calls like it in this task, or for all like it from now on. */

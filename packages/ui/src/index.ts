@@ -1,6 +1,7 @@
 export * from './api/ApiProvider.tsx';
 export { type Api, ApiError, type ApiRequest, asApiError, type KeyScheme } from './api/api.ts';
 export type { StreamEvent, StreamState } from './api/eventStream.ts';
+export { ApprovalCard } from './components/ApprovalCard.tsx';
 export * from './components/Button.tsx';
 export * from './components/CodeView.tsx';
 export type { Command } from './components/CommandPalette.tsx';

@@ -1,7 +1,16 @@
-import { Button, type JsonSchema, SchemaForm, TextAreaField, type UiSchema, useAttempt } from '@trunkline/ui';
+import type { ApprovalView } from '@trunkline/std';
+import {
+  ApprovalCard,
+  Button,
+  type JsonSchema,
+  SchemaForm,
+  TextAreaField,
+  type UiSchema,
+  useAttempt,
+  useSend,
+} from '@trunkline/ui';
 import { MessageCircleQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
-import { ApprovalCard, approvalOf } from './ApprovalCard.tsx';
 import type { QuestionEntry } from './wire.ts';
 
 interface QuestionCardProps {
@@ -11,12 +20,23 @@ interface QuestionCardProps {
 
 /** What the agent asks and waits for: an approval, a line to answer, or a form. */
 export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
+  const send = useSend();
   const approval = approvalOf(question.schema);
   return approval === undefined ? (
     <Question question={question} onAnswer={onAnswer} />
   ) : (
-    <ApprovalCard key={approval.id} approval={approval} />
+    <ApprovalCard
+      key={approval.id}
+      approval={approval}
+      onAnswer={(body) => send(`/api/approvals/${approval.id}`, { body })}
+    />
   );
+}
+
+/** The approval that a question asks for; none when it is another one. */
+function approvalOf(schema: unknown): ApprovalView | undefined {
+  if (typeof schema !== 'object' || schema === null || !('approval' in schema)) return undefined;
+  return schema.approval as ApprovalView;
 }
 
 function Question({ question, onAnswer }: QuestionCardProps) {

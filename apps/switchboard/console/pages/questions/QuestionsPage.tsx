@@ -1,4 +1,5 @@
-import { Button, CopyButton, hashRoute, RelativeTime, TextAreaField } from '@trunkline/ui';
+import { answerWords } from '@trunkline/std';
+import { ApprovalCard, Button, CopyButton, hashRoute, RelativeTime, TextAreaField } from '@trunkline/ui';
 import { MessageCircleQuestion, Send } from 'lucide-react';
 import { useState } from 'react';
 import type { Question } from '../../../api-types.ts';
@@ -30,58 +31,78 @@ export default function QuestionsPage() {
 
 function QuestionRow({ question, onAnswered }: { question: Question; onAnswered(): void }) {
   const send = useSend();
+  const { requestId, subject, mayApprove } = question;
+  const submit = async (answer: string) => {
+    const body = { requestId, answer };
+    if (await send('/api/a2a/input', { title: 'Answered. The agent goes on.', body })) onAnswered();
+  };
+  return (
+    <li className="flex flex-col gap-3 border-line border-b px-4 py-4 last:border-b-0">
+      {subject === undefined ? (
+        <>
+          <div>
+            <p className="font-medium whitespace-pre-wrap break-words">{question.question}</p>
+            <AskedLine question={question} />
+          </div>
+          <AnswerForm onAnswer={submit} />
+        </>
+      ) : (
+        <>
+          <ApprovalCard
+            approval={subject}
+            mayApprove={mayApprove}
+            onAnswer={(answer) => submit(answerWords(answer))}
+          />
+          <AskedLine question={question} />
+        </>
+      )}
+    </li>
+  );
+}
+
+function AskedLine({ question: { askedAt, correlationId } }: { question: Question }) {
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 text-12 text-muted">
+      <RelativeTime at={askedAt} />
+      <a
+        className="text-accent-text underline underline-offset-2"
+        href={hashRoute('flows', `skill-${correlationId}`)}
+      >
+        Its flow
+      </a>
+      <CopyButton value={correlationId} label="Copy the correlation id" />
+    </p>
+  );
+}
+
+function AnswerForm({ onAnswer }: { onAnswer(answer: string): Promise<void> }) {
   const [answer, setAnswer] = useState('');
   const [busy, setBusy] = useState(false);
   const submit = async () => {
     setBusy(true);
-    const body = { requestId: question.requestId, answer: answer.trim() };
-    if (await send('/api/a2a/input', { title: 'Answered. The agent goes on.', body })) onAnswered();
+    await onAnswer(answer.trim());
     setBusy(false);
   };
   return (
-    <li className="flex flex-col gap-3 border-line border-b px-4 py-4 last:border-b-0">
-      <div>
-        <p className="font-medium whitespace-pre-wrap break-words">{question.question}</p>
-        <p className="flex flex-wrap items-center gap-x-3 text-12 text-muted">
-          <RelativeTime at={question.askedAt} />
-          <a
-            className="text-accent-text underline underline-offset-2"
-            href={hashRoute('flows', `skill-${question.correlationId}`)}
-          >
-            Its flow
-          </a>
-          <CopyButton value={question.correlationId} label="Copy the correlation id" />
-          {question.question.includes('Decided by ') && (
-            <a className="text-accent-text underline underline-offset-2" href="/trust/policy">
-              Look at the policy
-            </a>
-          )}
-        </p>
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (answer.trim() !== '') void submit();
+      }}
+    >
+      <TextAreaField label="Your answer" value={answer} onChange={(event) => setAnswer(event.target.value)} />
+      <div className="flex justify-end">
+        <Button
+          type="submit"
+          variant="primary"
+          icon={<Send aria-hidden />}
+          busy={busy}
+          disabled={answer.trim() === ''}
+        >
+          Send the answer
+        </Button>
       </div>
-      <form
-        className="flex flex-col gap-2"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (answer.trim() !== '') void submit();
-        }}
-      >
-        <TextAreaField
-          label="Your answer"
-          value={answer}
-          onChange={(event) => setAnswer(event.target.value)}
-        />
-        <div className="flex justify-end">
-          <Button
-            type="submit"
-            variant="primary"
-            icon={<Send aria-hidden />}
-            busy={busy}
-            disabled={answer.trim() === ''}
-          >
-            Send the answer
-          </Button>
-        </div>
-      </form>
-    </li>
+    </form>
   );
 }

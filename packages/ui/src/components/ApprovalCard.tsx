@@ -1,16 +1,20 @@
-import { Button, CopyButton, RuleLink, TextField, useOperator, useSend } from '@trunkline/ui';
+import type { ApprovalAnswer, ApprovalView } from '@trunkline/std';
 import { ShieldQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
-import type { ApprovalView } from '../../approvals/approvals.ts';
+import { useOperator } from '../operator/OperatorProvider.tsx';
+import { Button, CopyButton } from './Button.tsx';
+import { TextField } from './Field.tsx';
+import { RuleLink } from './RuleLink.tsx';
 
-/** The approval that a question asks for; none when it is another one. */
-export function approvalOf(schema: unknown): ApprovalView | undefined {
-  if (typeof schema !== 'object' || schema === null || !('approval' in schema)) return undefined;
-  return schema.approval as ApprovalView;
+interface ApprovalCardProps {
+  approval: ApprovalView;
+  /** Whoever reads this may approve it without being the operator. */
+  mayApprove?: boolean | undefined;
+  onAnswer(answer: ApprovalAnswer): Promise<unknown>;
 }
 
-/** What the agent wants to run, whole and with nothing hidden, for the operator to approve or deny. */
-export function ApprovalCard({ approval }: { approval: ApprovalView }) {
+/** What an agent wants to run, whole and with nothing hidden, to approve or deny. */
+export function ApprovalCard({ approval, ...rest }: ApprovalCardProps) {
   const titleId = useId();
   const { title, noun, note, shown, size, directory, reason, rule, files, text } = approval;
   return (
@@ -44,7 +48,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalView }) {
           <Fact key={path} name="Runs">{`${path} (SHA-256 ${sha256.slice(0, 16)}…)`}</Fact>
         ))}
       </dl>
-      <Answer id={approval.id} hasScope={noun === 'call'} />
+      <Answer hasScope={noun === 'call'} {...rest} />
     </section>
   );
 }
@@ -58,13 +62,17 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Answer({ id, hasScope }: { id: string; hasScope: boolean }) {
-  const send = useSend();
+interface AnswerProps extends Omit<ApprovalCardProps, 'approval'> {
+  hasScope: boolean;
+}
+
+function Answer({ hasScope, mayApprove = false, onAnswer }: AnswerProps) {
   const [sending, setSending] = useState(false);
   const [note, setNote] = useState('');
   const { status, ask } = useOperator();
   if (status.name === 'unknown') return null;
-  if (status.name === 'signed-out')
+  const isOperator = status.name !== 'signed-out';
+  if (!isOperator && !mayApprove)
     return (
       <div className="flex flex-col items-start gap-3">
         <p className="text-14">
@@ -73,16 +81,14 @@ function Answer({ id, hasScope }: { id: string; hasScope: boolean }) {
         <Button onClick={() => void ask()}>Sign in as operator</Button>
       </div>
     );
-  const answer = async (approve: boolean, scope = 'once') => {
+  const answer = async (given: ApprovalAnswer) => {
     setSending(true);
-    const body = {
-      approve,
-      ...(approve && hasScope && { scope }),
-      ...(!approve && note.trim() !== '' && { note: note.trim() }),
-    };
-    await send(`/api/approvals/${id}`, { body });
+    await onAnswer(given);
     setSending(false);
   };
+  const approve = (scope: 'once' | 'task' | 'always') =>
+    void answer({ approve: true, ...(hasScope && { scope }) });
+  const deny = () => void answer({ approve: false, ...(note.trim() !== '' && { note: note.trim() }) });
   return (
     <div className="flex flex-col gap-3">
       <TextField
@@ -91,21 +97,22 @@ function Answer({ id, hasScope }: { id: string; hasScope: boolean }) {
         disabled={sending}
         onChange={(event) => setNote(event.target.value)}
       />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button disabled={sending} onClick={() => void answer(false)}>
+      <div className="flex flex-wrap justify-end gap-2 max-sm:*:grow">
+        <Button disabled={sending} onClick={deny}>
           Deny
         </Button>
-        {hasScope && (
-          <>
-            <Button disabled={sending} onClick={() => void answer(true, 'always')}>
-              Always allow
-            </Button>
-            <Button disabled={sending} onClick={() => void answer(true, 'task')}>
-              Approve for this task
-            </Button>
-          </>
+        {/* Rules are the operator's: the "always" of anybody else counts for the task. */}
+        {hasScope && isOperator && (
+          <Button disabled={sending} onClick={() => approve('always')}>
+            Always allow
+          </Button>
         )}
-        <Button variant="primary" busy={sending} onClick={() => void answer(true)}>
+        {hasScope && (
+          <Button disabled={sending} onClick={() => approve('task')}>
+            Approve for this task
+          </Button>
+        )}
+        <Button variant="primary" busy={sending} onClick={() => approve('once')}>
           Approve once
         </Button>
       </div>
