@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { operatorAccess } from '@trunkline/identity';
-import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import {
+  checkLooks,
+  describeWithBrowser,
+  type ModelServer,
+  phoneWindow,
+  startModelServer,
+} from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
@@ -87,6 +94,43 @@ describeWithBrowser('approvals on the pages', () => {
     model.enqueue(write('notes/b.md'), 'Both are written.');
     await forTask.click();
     await page.getByText('Both are written.').waitFor();
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).not.toContain('Error:');
+  });
+
+  it('are given by taps on a phone, once and for always', async () => {
+    model.enqueue(run('echo tapped'));
+    const { page } = await pages.open('/', { viewport: phoneWindow, hasTouch: true });
+    await signIn(page);
+    await say(page, 'Run it');
+    const once = card(page).getByRole('button', { name: 'Approve once' });
+    await once.waitFor();
+    model.enqueue('It ran.');
+    await once.tap();
+    await page.getByText('It ran.').waitFor();
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toContain('tapped');
+    const write = {
+      toolCalls: [{ name: 'write_file', arguments: { path: 'notes/always.md', content: 'A summary.' } }],
+    };
+    const readInbox = { toolCalls: [{ name: 'check_inbox', arguments: {} }] };
+    const putIntoInbox = async () => {
+      const data = { text: 'Keep a summary', priority: 'next' };
+      const put = await page.request.post(`${pages.agent().url}/api/inbox`, { data });
+      expect(put.status()).toBeLessThan(300);
+    };
+    await putIntoInbox();
+    model.enqueue(readInbox, write);
+    await say(page, 'Read the inbox and keep a summary');
+    const always = page.getByRole('button', { name: 'Always allow' });
+    await always.waitFor();
+    model.enqueue('It is written.');
+    await always.tap();
+    await page.getByText('It is written.').waitFor();
+    const rules = readFileSync(join(pages.agent().home, 'policy.yaml'), 'utf8');
+    expect(rules).toMatch(/tool: write_file\s+arguments:\s+path: notes\/always\.md\s+decision: allow/);
+    await putIntoInbox();
+    model.enqueue(readInbox, write, 'Written without asking.');
+    await say(page, 'Once more');
+    await page.getByText('Written without asking.').waitFor();
     expect(model.chats().at(-1)?.messages.at(-1)?.content).not.toContain('Error:');
   });
 
