@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ beforeAll(async () => {
   );
   writeFileSync(
     join(home.path, 'policy.yaml'),
-    'rules: [{ agent: helm, tool: publish_event, decision: ask, reason: Somebody reads it first. }]\n',
+    'rules: [{ agent: helm, tool: [publish_event, write_file], decision: ask, reason: Somebody reads it first. }]\n',
   );
   const board = run(['switchboard', '--port', '0'], { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k' });
   url = (await board.waitForLine(/^http:\/\/127\.0\.0\.1:\d+/, 60_000)).trim();
@@ -132,7 +132,7 @@ describe('trunkline send', () => {
       await expect.poll(waiting, { timeout: 60_000 }).toBe(index + 1);
     }
     const listed = await say();
-    expect(listed.output).toContain('Somebody reads it first.');
+    expect(listed.output).toContain('Somebody reads it first;');
     const [approved = '', denied = ''] = names.map((name) => {
       const shown = listed.output.split(/\n\n/).find((block) => block.includes(name)) ?? '';
       return /[0-9a-f-]{36}(?= {2}asked on the switchboard)/.exec(shown)?.[0] ?? name;
@@ -147,6 +147,50 @@ describe('trunkline send', () => {
       ['publish_event', 'deny'],
       ['publish_event', 'allow'],
     ]);
+  }, 240_000);
+
+  it('approves for a task, and for always as a rule of the policy', async () => {
+    const operator = operatorHeaders(url, home.path, {});
+    const get = async (path: string) =>
+      (await (await fetch(url + path, { headers: operator })).json()) as Record<
+        'data' | 'entries',
+        Record<string, string>[]
+      >;
+    const pending = async () => {
+      const { data } = await get('/api/hitl/pending');
+      return data.find(({ question }) => question?.includes('write_file'))?.requestId;
+    };
+    const write = (path: string) => ({
+      toolCalls: [{ name: 'write_file', arguments: { path, content: 'A line.' } }],
+    });
+    const policyFile = join(home.path, 'policy.yaml');
+    const before = readFileSync(policyFile, 'utf8');
+    const sending = run(['send', '--url', url]);
+    model.enqueue(write('log/a.md'));
+    sending.write('write twice\n');
+    const first = await waitFor(pending);
+    // The second call of the task is not asked about.
+    model.enqueue(write('log/b.md'), 'Both are written.');
+    expect(await say('approve', first, 'task')).toMatchObject({ code: 0 });
+    await expect.poll(heard, { timeout: 60_000 }).toContain('log/b.md');
+    expect([await pending(), readFileSync(policyFile, 'utf8')]).toEqual([undefined, before]);
+    // Another task asks again.
+    const another = run(['send', '--url', url]);
+    model.enqueue(write('log/a.md'));
+    another.write('write again\n');
+    const second = await waitFor(pending);
+    model.enqueue('It is written.');
+    expect(await say('approve', second, 'always')).toMatchObject({ code: 0 });
+    const allowed = /tool: write_file,?\s+arguments: {\s*path: log\/a\.md\s*},?\s+decision: allow/;
+    await expect.poll(() => readFileSync(policyFile, 'utf8'), { timeout: 60_000 }).toMatch(allowed);
+    model.enqueue(write('log/a.md'), 'Written without asking.');
+    const third = run(['send', '--url', url, 'write', 'once', 'more']);
+    expect(await third.exited, third.output()).toMatchObject({ code: 0 });
+    expect(third.output()).toContain('Written without asking.');
+    expect(heard()).not.toContain('was not run');
+    const { entries } = await get('/operator/audit?action=approval');
+    const results = entries.filter(({ subject }) => subject === 'write_file').map(({ result }) => result);
+    expect(results).toEqual([expect.stringMatching(/^always;/), expect.stringMatching(/^for the task;/)]);
   }, 240_000);
 
   it('ends with words and 1 when it cannot be done', async () => {
