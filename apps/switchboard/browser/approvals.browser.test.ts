@@ -31,10 +31,7 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
       home: home.path,
       env: { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'test-model', TRUNKLINE_OPEN: '0' },
       files: {
-        'agents/helm.yaml': agent(
-          'helm',
-          'role: general\ntools: [get_incidents]\nskills: [{ name: chat }]',
-        ),
+        'agents/helm.yaml': agent('helm', 'role: general\ntools: [get_incidents]\nskills: [{ name: chat }]'),
       },
     };
   });
