@@ -210,11 +210,9 @@ function effectsOf({ effects }: PolicyRequest): readonly Effect[] {
 
 function decisionOf({ decision, reason }: Rule, index: number): PolicyDecision {
   const rule = `rules[${index}]`;
-  return {
-    decision,
-    rule, // It becomes part of a sentence.
-    why: reason?.replace(/\.$/, '') ?? `${rule} of policy.yaml says so`,
-  };
+  // It becomes part of a sentence.
+  const why = reason?.replace(/\.$/, '') ?? `${rule} of policy.yaml says so`;
+  return { decision, rule, why };
 }
 
 /** What a rule asks for beside the tool. */
