@@ -17,6 +17,8 @@ interface Held {
   channels: Map<number, Channel>;
   /** Characters sent since the parent was told what is buffered. */
   unreported: number;
+  /** Channels with much buffered: the parent sends nothing more there until it reads that they have drained. */
+  full: Set<number>;
 }
 
 const held = new Map<number, Held>();
@@ -33,7 +35,10 @@ loadWrtcPeers().then(
   (makePeer) => {
     process.on('message', (request: HostRequest) => handleSafely(makePeer, request));
     setInterval(() => {
-      for (const id of held.keys()) reportState(id);
+      for (const [id, { full }] of held) {
+        reportState(id);
+        for (const channel of full) reportBuffered(id, channel);
+      }
     }, lookEveryMs);
     tell({ type: 'ready' });
   },
@@ -82,6 +87,7 @@ function handle(makePeer: PeerMaker, request: HostRequest): void {
 function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'create' }>): Held {
   const id = request.peer;
   const channels = new Map<number, Channel>();
+  const full = new Set<number>();
   const numberOf = (channel: Channel) => [...channels].find(([, known]) => known === channel)?.[0] ?? -1;
   const peer = makePeer(request.settings, {
     stateChanged: () => reportState(id),
@@ -96,20 +102,30 @@ function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'crea
     channelClosed: (channel) => {
       const number = numberOf(channel);
       channels.delete(number);
+      full.delete(number);
       tell({ type: 'closed', peer: id, channel: number });
     },
     message: (channel, message) => tell({ type: 'message', peer: id, channel: numberOf(channel), message }),
   });
-  return { peer, state: 'connecting', channels, unreported: 0 };
+  return { peer, state: 'connecting', channels, unreported: 0, full };
 }
 
 function send(found: Held, { peer, channel: number, text }: Extract<HostRequest, { type: 'send' }>): void {
-  const channel = found.channels.get(number);
-  channel?.send(text);
+  found.channels.get(number)?.send(text);
   found.unreported += text.length;
-  if (channel === undefined || found.unreported < reportEvery) return;
+  if (found.unreported < reportEvery) return;
   found.unreported = 0;
-  tell({ type: 'buffered', peer, channel: number, bytes: channel.waiting });
+  reportBuffered(peer, number);
+}
+
+function reportBuffered(peer: number, number: number): void {
+  const { channels, full } = held.get(peer) ?? {};
+  const channel = channels?.get(number);
+  if (channel === undefined) return;
+  const bytes = channel.waiting;
+  if (bytes < reportEvery) full?.delete(number);
+  else full?.add(number);
+  tell({ type: 'buffered', peer, channel: number, bytes });
 }
 
 function reportState(id: number): void {

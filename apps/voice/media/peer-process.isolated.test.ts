@@ -21,6 +21,25 @@ describe('a crash of the WebRTC library', () => {
   });
 });
 
+describe('the process of the WebRTC library', () => {
+  it('sends messages again after a channel was full and has drained', async () => {
+    const { voice, line, warnings } = await startLines();
+    const caller = await dial(voice);
+    const opened = await line();
+    await caller.channel();
+    const data = 'x'.repeat(32 * 1024);
+    const isFull = () => warnings().includes('data channel buffer is full; message dropped');
+    await waitFor(() => {
+      for (let count = 0; count < 16; count += 1) opened.send({ type: 'fill', data });
+      return isFull();
+    });
+    await waitFor(() => {
+      opened.send({ type: 'after' });
+      return caller.messages().some(({ type }) => type === 'after');
+    });
+  });
+});
+
 /** The process that holds the connections of this one. */
 function hostProcess(): number {
   const rows = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
