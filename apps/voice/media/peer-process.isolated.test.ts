@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import type { Logger } from '@trunkline/config';
 import { waitFor } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { dial } from './caller.suite.ts';
 import { startLines } from './lines.suite.ts';
+import type { PeerEvents, PeerSettings } from './peer.ts';
+import { loadProcessPeers } from './peer-process.ts';
 
 describe('a crash of the WebRTC library', () => {
   it('ends the calls it carried, and neither the service nor the calls that come next', async () => {
@@ -12,7 +15,9 @@ describe('a crash of the WebRTC library', () => {
     process.kill(hostProcess(), 'SIGSEGV');
     await waitFor(() => first.ended);
     expect(first.ended).toBe('the connection was lost');
-    expect(voice.lines.map(({ message }) => message)).toContain('WebRTC process ended; its calls are lost');
+    await waitFor(() =>
+      voice.lines.some(({ message }) => message === 'WebRTC process ended; its calls are lost'),
+    );
     expect((await voice.get('/healthz')).status).toBe(200);
     await dial(voice);
     const second = await waitFor(() => lines[1]);
@@ -38,11 +43,46 @@ describe('the process of the WebRTC library', () => {
       return caller.messages().some(({ type }) => type === 'after');
     });
   });
+
+  it('is replaced when it hangs', async () => {
+    const logger = { ...console, error: vi.fn() };
+    const makePeer = await loadProcessPeers(logger as unknown as Logger);
+    const hanging = hostProcess();
+    const peer = makePeer(settings, ignoredEvents);
+    process.kill(hanging, 'SIGSTOP');
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const refused = expect(peer.answer('v=0')).rejects.toMatchObject({ code: 'webrtc_ended' });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await refused;
+    vi.useRealTimers();
+    expect(peer.state).toBe('lost');
+    await expect(makePeer(settings, ignoredEvents).answer('v=0')).rejects.toMatchObject({
+      code: 'webrtc_ended',
+    });
+    const next = await waitFor(async () => {
+      const fresh = (await loadProcessPeers(logger as unknown as Logger))(settings, ignoredEvents);
+      return fresh.state === 'connecting' && fresh;
+    });
+    await expect(next.answer('v=0')).rejects.toMatchObject({ code: 'bad_offer' });
+    expect(hostProcess()).not.toBe(hanging);
+  });
 });
+
+const settings: PeerSettings = { iceServers: [], portRange: undefined };
+const ignore = () => undefined;
+const ignoredEvents: PeerEvents = {
+  stateChanged: ignore,
+  audio: ignore,
+  channelOpened: ignore,
+  channelClosed: ignore,
+  message: ignore,
+};
 
 /** The process that holds the connections of this one. */
 function hostProcess(): number {
-  const rows = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
-  const row = rows.split('\n').find((text) => text.includes('peer-host'));
-  return Number.parseInt(row ?? '', 10);
+  const rows = execFileSync('ps', ['-A', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' });
+  const own = rows.split('\n').map((row) => /^\s*(\d+)\s+(\d+) .*peer-host/.exec(row));
+  const [, , pid] = own.find((match) => match?.[1] === String(process.pid)) ?? [];
+  return Number(pid);
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { type Logger, readVariables } from '@trunkline/config';
-import { withTimeout } from '@trunkline/std';
+import { TimeoutError, withTimeout } from '@trunkline/std';
 import type { AudioFrame } from '../speech/audio/samples.ts';
 import {
   type Candidate,
@@ -17,6 +17,8 @@ import type { HostMessage, HostRequest } from './peer-messages.ts';
 /** For the library to load on a busy machine. */
 const startMs = 60_000;
 const replyMs = 30_000;
+/** A process that owes a reply and has sent nothing at all for this long hangs. */
+const silentMs = 20_000;
 /** Sound is dropped while this many messages wait for a process that does not read. */
 const mostWaiting = 500;
 
@@ -28,23 +30,23 @@ let running: Promise<Host> | undefined;
  * costs the connections, which pages open again by themselves, and not the service.
  */
 export async function loadProcessPeers(logger: Logger): Promise<PeerMaker> {
-  running ??= startHost((how) => {
-    running = undefined;
-    logger.error({ reason: how }, 'WebRTC process ended; its calls are lost');
-  });
-  const starting = running;
-  try {
-    const host = await starting;
-    return (settings, events) => host.create(settings, events);
-  } catch (error) {
-    if (running === starting) running = undefined;
-    throw error;
-  }
+  running ??= startAndWatch(logger);
+  const host = await running;
+  return (settings, events) => host.create(settings, events);
 }
 
-/** `onEnd` gets how it ended. */
-async function startHost(onEnd: (how: string) => void): Promise<Host> {
-  // Secrets of the service are none of its business.
+/** Forgets the process when it fails to start or ends, so that the next caller starts another. */
+function startAndWatch(logger: Logger): Promise<Host> {
+  const forget = () => {
+    if (running === own) running = undefined;
+  };
+  const own = startHost(logger, forget);
+  own.catch(forget);
+  return own;
+}
+
+async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
+  // The host gets no secrets of the service.
   const env = Object.fromEntries(
     readVariables(/^(PATH|HOME|LD_LIBRARY_PATH|NODE_COMPILE_CACHE|SystemRoot|TEMP|TMP|TMPDIR)$/),
   );
@@ -58,23 +60,29 @@ async function startHost(onEnd: (how: string) => void): Promise<Host> {
   const fail = (reason: string) =>
     reject(mediaErrors.webrtc_missing({ reason: reason.split('\n', 1)[0] ?? '' }));
   const host = new Host(child);
+  let isReady = false;
   child.on('message', (message: HostMessage) => {
-    if (message.type === 'ready') resolve();
-    else if (message.type === 'failed') fail(message.reason);
+    if (message.type === 'ready') {
+      isReady = true;
+      resolve();
+    } else if (message.type === 'failed') fail(message.reason);
     else host.receive(message);
   });
   child.on('error', (error) => fail(error.message));
-  child.once('exit', (code, signal) => {
-    const how = `its process ended with ${signal ?? code}`;
-    fail(how);
+  child.once('disconnect', () => {
     host.end();
-    onEnd(how);
+    onEnd();
+  });
+  child.once('exit', (code, signal) => {
+    const reason = `its process ended with ${signal ?? code}`;
+    fail(reason);
+    if (isReady) logger.error({ reason }, 'WebRTC process ended; its calls are lost');
   });
   try {
     await withTimeout({ timeoutMs: startMs }, () => promise);
   } catch (error) {
     child.kill('SIGKILL');
-    throw error;
+    throw error instanceof TimeoutError ? mediaErrors.webrtc_missing({ reason: error.message }) : error;
   }
   // Calls keep the service running, and it keeps this.
   child.unref();
@@ -88,9 +96,16 @@ class Host {
   readonly #replies = new Map<number, PromiseWithResolvers<string | number>>();
   #count = 0;
   #waiting = 0;
+  /** When the last message came. */
+  #receivedAt = 0;
+  #hasEnded = false;
 
   constructor(child: ChildProcess) {
     this.#child = child;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded || !this.#child.connected;
   }
 
   /** Whether messages are read as fast as they come. */
@@ -103,13 +118,13 @@ class Host {
     const id = this.#count;
     const peer = new RemotePeer(id, this, events, () => this.#peers.delete(id));
     this.#peers.set(id, peer);
-    if (this.#child.connected) this.tell({ type: 'create', peer: id, settings });
-    else peer.state = 'lost';
+    if (this.hasEnded) peer.state = 'lost';
+    else this.tell({ type: 'create', peer: id, settings });
     return peer;
   }
 
   tell(message: HostRequest): void {
-    if (!this.#child.connected) return;
+    if (this.hasEnded) return;
     this.#waiting += 1;
     this.#child.send(message, () => {
       this.#waiting -= 1;
@@ -122,24 +137,36 @@ class Host {
     const request = this.#count;
     const reply = Promise.withResolvers<string | number>();
     this.#replies.set(request, reply);
-    if (!this.#child.connected) reply.reject(new Error('the WebRTC process has ended'));
+    if (this.hasEnded) reply.reject(new Error('the WebRTC process has ended'));
     this.tell(message(request));
     try {
       return await withTimeout({ timeoutMs: replyMs }, () => reply.promise);
+    } catch (error) {
+      // While it serves other calls, only this request has failed.
+      const isSilent = performance.now() - this.#receivedAt > silentMs;
+      if (error instanceof TimeoutError && isSilent) this.#kill();
+      throw error;
     } finally {
       this.#replies.delete(request);
     }
   }
 
   receive(message: Exclude<HostMessage, { type: 'ready' | 'failed' }>): void {
+    this.#receivedAt = performance.now();
     if (message.type === 'reply') this.#replies.get(message.request)?.resolve(message.result);
     else if (message.type === 'refused')
       this.#replies.get(message.request)?.reject(new Error(message.reason));
     else this.#peers.get(message.peer)?.receive(message);
   }
 
-  /** The process has ended. */
+  #kill(): void {
+    this.#child.kill('SIGKILL');
+    this.end();
+  }
+
+  /** The process has ended, or was killed. */
   end(): void {
+    this.#hasEnded = true;
     for (const peer of [...this.#peers.values()]) peer.lose();
     for (const { reject } of this.#replies.values()) reject(new Error('the WebRTC process has ended'));
     this.#peers.clear();
@@ -169,7 +196,7 @@ class RemotePeer implements Peer {
     try {
       return String(await this.#ask((request) => ({ type: 'answer', peer: this.#id, request, sdp })));
     } catch (error) {
-      if (this.state === 'lost') throw mediaErrors.webrtc_ended();
+      if (this.#host.hasEnded) throw mediaErrors.webrtc_ended();
       throw mediaErrors.bad_offer({ reason: (error as Error).message }, { cause: error });
     }
   }
@@ -178,6 +205,7 @@ class RemotePeer implements Peer {
     try {
       await this.#ask((request) => ({ type: 'candidate', peer: this.#id, request, candidate }));
     } catch (error) {
+      if (this.#host.hasEnded) throw mediaErrors.webrtc_ended();
       throw mediaErrors.bad_candidate({ reason: (error as Error).message }, { cause: error });
     }
   }

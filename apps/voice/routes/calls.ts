@@ -75,7 +75,10 @@ export function mountCalls(
 
   app.patch(
     '/api/offer',
-    describeRoute({ summary: 'Add candidates to a connection', errors: [bad_candidate, connection_unknown] }),
+    describeRoute({
+      summary: 'Add candidates to a connection',
+      errors: [bad_candidate, connection_unknown, webrtc_ended],
+    }),
     validate('json', candidatesSchema),
     async (context) => {
       const { pc_id, candidates } = context.req.valid('json');
