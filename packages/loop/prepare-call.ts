@@ -143,7 +143,8 @@ function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepa
   const { why, refusal } = doubtWords(prepared.tool.name, doubt);
   const ask = { rule: interruptedRule, why };
   if (doubt === 'unknown' && policy.whenInterrupted?.() === 'fail') {
-    recordCall(deps, { ...prepared, decided: { decision: 'deny', ...ask } }, 'refused');
+    const { request, input } = prepared;
+    recordCall(deps, { request, input, decided: { decision: 'deny', ...ask } }, 'refused');
     return refuse(refusal, ask);
   }
   if (typeof policy.ask === 'function') return { ...prepared, ask };

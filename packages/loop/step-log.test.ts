@@ -251,6 +251,15 @@ describe('a turn with a log of its steps', () => {
     ['turns pause', { ask: 'pause' }, ['ask interrupted: waits for a person']],
     ['policy says so', { ask: 'pause', whenInterrupted: () => 'fail' }, ['deny interrupted: refused']],
     [
+      'policy says so, and would have asked by another rule',
+      {
+        decide: () => ({ decision: 'ask', rule: 'r', why: '' }),
+        ask: async () => 'once',
+        whenInterrupted: () => 'fail',
+      },
+      ['deny interrupted: refused'],
+    ],
+    [
       'a person says no',
       { ask: async () => ({ refused: 'no.' }) },
       ['ask interrupted: refused by a person, or not answered in time'],
