@@ -45,8 +45,7 @@ describe('the process of the WebRTC library', () => {
   });
 
   it('is replaced when it hangs', async () => {
-    const logger = { ...console, error: vi.fn() };
-    const makePeer = await loadProcessPeers(logger as unknown as Logger);
+    const { makePeer } = await startPeers();
     const hanging = hostProcess();
     const peer = makePeer(settings, ignoredEvents);
     process.kill(hanging, 'SIGSTOP');
@@ -61,13 +60,31 @@ describe('the process of the WebRTC library', () => {
       code: 'webrtc_ended',
     });
     const next = await waitFor(async () => {
-      const fresh = (await loadProcessPeers(logger as unknown as Logger))(settings, ignoredEvents);
-      return fresh.state === 'connecting' && fresh;
+      const fresh = (await startPeers()).makePeer(settings, ignoredEvents);
+      return fresh.state === 'connecting' ? fresh : undefined;
     });
     await expect(next.answer('v=0')).rejects.toMatchObject({ code: 'bad_offer' });
     expect(hostProcess()).not.toBe(hanging);
   });
+
+  it('answers and logs the reason where a connection cannot be created', async () => {
+    // A process logs through the service that started it.
+    const earlier = await startPeers();
+    process.kill(hostProcess(), 'SIGKILL');
+    await waitFor(() => earlier.makePeer(settings, ignoredEvents).state === 'lost');
+    const { makePeer, errors } = await startPeers();
+    const peer = makePeer({ ...settings, iceServers: [{ urls: 'nonsense:1' }] }, ignoredEvents);
+    await expect(peer.answer('v=0')).rejects.toThrow(/^WebRTC connection failed: .*ICE/i);
+    const reason = expect.stringMatching(/ICE/i);
+    expect(errors).toHaveBeenCalledWith({ reason }, 'WebRTC connection failed');
+  });
 });
+
+async function startPeers() {
+  const errors = vi.fn();
+  const logger = { error: errors } as Partial<Logger> as Logger;
+  return { makePeer: await loadProcessPeers(logger), errors };
+}
 
 const settings: PeerSettings = { iceServers: [], portRange: undefined };
 const ignore = () => undefined;

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { type Logger, readVariables } from '@trunkline/config';
 import { TimeoutError, withTimeout } from '@trunkline/std';
 import type { AudioFrame } from '../speech/audio/samples.ts';
@@ -19,6 +20,7 @@ const startMs = 60_000;
 const replyMs = 30_000;
 /** A process that owes a reply and has sent nothing at all for this long hangs. */
 const silentMs = 20_000;
+const longestStderr = 2000;
 /** Sound is dropped while this many messages wait for a process that does not read. */
 const mostWaiting = 500;
 
@@ -54,12 +56,16 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
     env,
     execArgv: [],
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-longestStderr);
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (reason: string) =>
     reject(mediaErrors.webrtc_missing({ reason: reason.split('\n', 1)[0] ?? '' }));
-  const host = new Host(child);
+  const host = new Host(child, logger);
   let isReady = false;
   child.on('message', (message: HostMessage) => {
     if (message.type === 'ready') {
@@ -73,10 +79,11 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
     host.end();
     onEnd();
   });
-  child.once('exit', (code, signal) => {
+  // All of stderr has been read.
+  child.once('close', (code, signal) => {
     const reason = `its process ended with ${signal ?? code}`;
     fail(reason);
-    if (isReady) logger.error({ reason }, 'WebRTC process ended; its calls are lost');
+    if (isReady) logger.error({ reason, stderr }, 'WebRTC process ended; its calls are lost');
   });
   try {
     await withTimeout({ timeoutMs: startMs }, () => promise);
@@ -87,11 +94,13 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
   // Calls keep the service running, and it keeps this.
   child.unref();
   child.channel?.unref();
+  (child.stderr as Socket | null)?.unref();
   return host;
 }
 
 class Host {
   readonly #child: ChildProcess;
+  readonly #logger: Logger;
   readonly #peers = new Map<number, RemotePeer>();
   readonly #replies = new Map<number, PromiseWithResolvers<string | number>>();
   #count = 0;
@@ -100,8 +109,9 @@ class Host {
   #receivedAt = 0;
   #hasEnded = false;
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcess, logger: Logger) {
     this.#child = child;
+    this.#logger = logger;
   }
 
   get hasEnded(): boolean {
@@ -156,7 +166,11 @@ class Host {
     if (message.type === 'reply') this.#replies.get(message.request)?.resolve(message.result);
     else if (message.type === 'refused')
       this.#replies.get(message.request)?.reject(new Error(message.reason));
-    else this.#peers.get(message.peer)?.receive(message);
+    else {
+      if (message.type === 'broken')
+        this.#logger.error({ reason: message.reason }, 'WebRTC connection failed');
+      this.#peers.get(message.peer)?.receive(message);
+    }
   }
 
   #kill(): void {
@@ -183,6 +197,8 @@ class RemotePeer implements Peer {
   readonly #channels = new Map<number, RemoteChannel>();
   #resting = false;
   #closed = false;
+  /** Why the process gave this connection up. */
+  #failure: string | undefined;
   state: PeerState = 'connecting';
 
   constructor(id: number, host: Host, events: PeerEvents, forget: () => void) {
@@ -197,6 +213,7 @@ class RemotePeer implements Peer {
       return String(await this.#ask((request) => ({ type: 'answer', peer: this.#id, request, sdp })));
     } catch (error) {
       if (this.#host.hasEnded) throw mediaErrors.webrtc_ended();
+      if (this.#failure !== undefined) throw new Error(`WebRTC connection failed: ${this.#failure}`);
       throw mediaErrors.bad_offer({ reason: (error as Error).message }, { cause: error });
     }
   }
@@ -233,7 +250,7 @@ class RemotePeer implements Peer {
     this.#host.tell({ type: 'close', peer: this.#id });
   }
 
-  /** The process that held it has ended. */
+  /** The process has ended, or gave it up. */
   lose(): void {
     this.state = 'lost';
     if (!this.#closed) this.#events.stateChanged();
@@ -243,8 +260,10 @@ class RemotePeer implements Peer {
     if (message.type === 'state') {
       this.state = message.state;
       this.#events.stateChanged();
-    } else if (message.type === 'broken') this.lose();
-    else if (message.type === 'audio') {
+    } else if (message.type === 'broken') {
+      this.#failure = message.reason;
+      this.lose();
+    } else if (message.type === 'audio') {
       if (!this.#resting) this.#events.audio(message.frame);
     } else if (message.type === 'opened') {
       const { channel: number, madeBy } = message;
