@@ -219,6 +219,21 @@ describe('trunkline doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('names a faulty file of keys, and finds the rest', async () => {
+    const home = temporaryHome();
+    cleanups.push(home.remove);
+    const workspace = join(home.path, 'switchboard', 'workspace');
+    mkdirSync(workspace, { recursive: true });
+    writeFileSync(join(workspace, 'keys.yaml'), 'keys:\n  - envKey: PARTNER_KEY\n');
+    const { code, output } = await doctor({ TRUNKLINE_HOME: home.path }, { flags: ['--json'] });
+    const found = JSON.parse(output) as { subject: string; state: string; words: string }[];
+    expect(found.filter(({ state }) => state === 'failed')).toEqual([
+      { subject: 'access', state: 'failed', words: expect.stringMatching(/keys\.yaml.*name/s) },
+    ]);
+    expect(found).toContainEqual(expect.objectContaining({ subject: 'sign-in', state: 'ok' }));
+    expect(code).toBe(1);
+  });
+
   it.skipIf(!canMount)(
     'fails when the disk has no room for the data, also where models.yaml cannot be written',
     async () => {

@@ -145,7 +145,11 @@ async function checkDoors(
   services: ServiceOptions,
   env: Environment,
 ): Promise<Diagnosis[]> {
-  return checkAccess({ home, isOpen, services: await listedExposures({ home, isOpen }, services, env) });
+  try {
+    return checkAccess({ home, isOpen, services: await listedExposures({ home, isOpen }, services, env) });
+  } catch (error) {
+    return faultOf('access', error);
+  }
 }
 
 /** Names variables that are likely misspelt. */
@@ -322,11 +326,16 @@ async function checkDescriptions(home: string, services: ServiceOptions): Promis
     const { config } = new Policy({ home, logger: { info: () => undefined, error: () => undefined } });
     return [waitingDescriptions(await configuredTools(home, services), config)];
   } catch (error) {
-    // What is wrong with the data directory is told of it alone.
-    if (systemCode(error) !== undefined) return [];
-    if (!(error instanceof ConfigError)) throw error;
-    return [{ subject: 'descriptions', state: 'failed', words: error.message }];
+    return faultOf('descriptions', error);
   }
+}
+
+/** For a check that reads files of the data directory. */
+function faultOf(subject: string, error: unknown): Diagnosis[] {
+  if (error instanceof ConfigError) return [{ subject, state: 'failed', words: error.message }];
+  // What is wrong with the data directory is told of it alone.
+  if (systemCode(error) !== undefined) return [];
+  throw error;
 }
 
 /** Whether the provider answers at which people sign in to the pages. */
