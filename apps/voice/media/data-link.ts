@@ -2,13 +2,12 @@ import type { Logger } from '@trunkline/config';
 import type { Clock, Timer } from '@trunkline/schedule';
 import { z } from 'zod';
 import type { LineMessage } from '../call/line.ts';
-import type { Channel } from './peer.ts';
+import { type Channel, largestMessage } from './peer.ts';
 
 const openLimitMs = 10_000;
 const keepaliveMs = 1000;
 /** A client that answered before and is silent for longer is gone. */
 const silentSeconds = 3;
-const largestMessage = 64 * 1024;
 const longestQueue = 256;
 /** With more than this buffered in a channel, messages are dropped. */
 const mostWaitingBytes = 1024 * 1024;
@@ -102,8 +101,7 @@ export class DataLink {
   received(message: string | ArrayBuffer): void {
     this.#silentTicks = 0;
     if (typeof message !== 'string') this.#warn({}, 'binary message ignored');
-    else if (message.length > largestMessage)
-      this.#warn({ length: message.length }, 'oversized message ignored');
+    else if (message.length > largestMessage) this.#warn({}, 'oversized message ignored');
     else if (/^(ping|pong)\b/.test(message)) this.#answering = true;
     else this.#open(message);
   }

@@ -1,6 +1,6 @@
 // The process that holds the WebRTC connections: where the library crashes, it ends this process alone.
 import { errorMessage } from '@trunkline/std';
-import type { Channel, Peer, PeerMaker, PeerState } from './peer.ts';
+import { type Channel, largestMessage, type Peer, type PeerMaker, type PeerState } from './peer.ts';
 import type { HostMessage, HostRequest } from './peer-messages.ts';
 import { loadWrtcPeers } from './wrtc-peer.ts';
 
@@ -10,6 +10,8 @@ const lookEveryMs = 200;
 const reportEvery = 256 * 1024;
 /** Sound is dropped while this many messages wait for a parent that does not read. */
 const mostWaiting = 500;
+/** A call ends while this many messages of its caller wait for a parent that does not read. */
+const mostMessages = 500;
 
 interface Held {
   peer: Peer;
@@ -50,10 +52,14 @@ function handleSafely(makePeer: PeerMaker, request: HostRequest): void {
   try {
     handle(makePeer, request);
   } catch (error) {
-    held.get(request.peer)?.peer.close();
-    held.delete(request.peer);
-    tell({ type: 'broken', peer: request.peer, reason: errorMessage(error) });
+    giveUp(request.peer, errorMessage(error));
   }
+}
+
+function giveUp(id: number, reason: string): void {
+  held.get(id)?.peer.close();
+  held.delete(id);
+  tell({ type: 'broken', peer: id, reason });
 }
 
 function handle(makePeer: PeerMaker, request: HostRequest): void {
@@ -88,6 +94,7 @@ function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'crea
   const id = request.peer;
   const channels = new Map<number, Channel>();
   const full = new Set<number>();
+  let unread = 0;
   const numberOf = (channel: Channel) => [...channels].find(([, known]) => known === channel)?.[0] ?? -1;
   const peer = makePeer(request.settings, {
     stateChanged: () => reportState(id),
@@ -105,9 +112,21 @@ function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'crea
       full.delete(number);
       tell({ type: 'closed', peer: id, channel: number });
     },
-    message: (channel, message) => tell({ type: 'message', peer: id, channel: numberOf(channel), message }),
+    message: (channel, message) => {
+      unread += 1;
+      if (unread > mostMessages) giveUp(id, 'the caller sent more messages than were read');
+      else
+        tell({ type: 'message', peer: id, channel: numberOf(channel), message: shortened(message) }, () => {
+          unread -= 1;
+        });
+    },
   });
   return { peer, state: 'connecting', channels, unreported: 0, full };
+}
+
+/** The parent refuses binary and oversized messages: as much goes there as it needs to see that. */
+function shortened(message: string | ArrayBuffer): string | ArrayBuffer {
+  return typeof message === 'string' ? message.slice(0, largestMessage + 1) : new ArrayBuffer(0);
 }
 
 function send(found: Held, { peer, channel: number, text }: Extract<HostRequest, { type: 'send' }>): void {
@@ -144,10 +163,11 @@ function reply(request: number, result: Promise<string | number>): void {
   );
 }
 
-function tell(message: HostMessage): void {
+function tell(message: HostMessage, onSent?: () => void): void {
   if (!process.connected) return;
   waiting += 1;
   process.send?.(message, () => {
     waiting -= 1;
+    onSent?.();
   });
 }

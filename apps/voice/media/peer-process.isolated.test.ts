@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import type { Logger } from '@trunkline/config';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { TestVoice } from '../voice.suite.ts';
 import { dial } from './caller.suite.ts';
 import { startLines } from './lines.suite.ts';
 import type { PeerEvents, PeerSettings } from './peer.ts';
@@ -44,17 +45,49 @@ describe('the process of the WebRTC library', () => {
     });
   });
 
+  it('keeps no messages without end for a process that does not read', async () => {
+    const { voice, line, warnings } = await startLines();
+    await (await dial(voice)).channel();
+    const opened = await line();
+    const host = hostProcess();
+    process.kill(host, 'SIGSTOP');
+    const data = 'x'.repeat(32 * 1024);
+    for (let count = 0; count < 100; count += 1) opened.send({ type: 'fill', data });
+    process.kill(host, 'SIGCONT');
+    expect(warnings()).toContain('data channel buffer is full; message dropped');
+  });
+
+  it('gives up a caller who sends faster than the service reads', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice);
+    const channel = await caller.channel();
+    const opened = await line();
+    const flood = 'x'.repeat(2000);
+    const readsBetween = { intervalMs: 500 };
+    await waitFor(() => {
+      for (let count = 0; count < 1000 && channel.readyState === 'open'; count += 1) channel.send(flood);
+      // The service reads nothing while this thread waits.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+      return opened.ended;
+    }, readsBetween);
+    expect(opened.ended).toBe('the connection was lost');
+    expect(reasons(voice)).toContain('the caller sent more messages than were read');
+  });
+
   it('is replaced when it hangs', async () => {
     const { makePeer } = await startPeers();
     const hanging = hostProcess();
     const peer = makePeer(settings, ignoredEvents);
     process.kill(hanging, 'SIGSTOP');
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const later = performance.now() + 30_000;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    onTestFinished(() => void vi.useRealTimers().restoreAllMocks());
     const refused = expect(peer.answer('v=0')).rejects.toMatchObject({ code: 'webrtc_ended' });
     await vi.advanceTimersByTimeAsync(30_000);
     await refused;
     vi.useRealTimers();
+    clock.mockRestore();
     expect(peer.state).toBe('lost');
     await expect(makePeer(settings, ignoredEvents).answer('v=0')).rejects.toMatchObject({
       code: 'webrtc_ended',
@@ -68,10 +101,6 @@ describe('the process of the WebRTC library', () => {
   });
 
   it('answers and logs the reason where a connection cannot be created', async () => {
-    // A process logs through the service that started it.
-    const earlier = await startPeers();
-    process.kill(hostProcess(), 'SIGKILL');
-    await waitFor(() => earlier.makePeer(settings, ignoredEvents).state === 'lost');
     const { makePeer, errors } = await startPeers();
     const peer = makePeer({ ...settings, iceServers: [{ urls: 'nonsense:1' }] }, ignoredEvents);
     await expect(peer.answer('v=0')).rejects.toThrow(/^WebRTC connection failed: .*ICE/i);
@@ -79,6 +108,8 @@ describe('the process of the WebRTC library', () => {
     expect(errors).toHaveBeenCalledWith({ reason }, 'WebRTC connection failed');
   });
 });
+
+const reasons = ({ lines }: TestVoice) => lines.map(({ fields }) => fields.reason);
 
 async function startPeers() {
   const errors = vi.fn();

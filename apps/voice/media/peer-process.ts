@@ -34,7 +34,7 @@ let running: Promise<Host> | undefined;
 export async function loadProcessPeers(logger: Logger): Promise<PeerMaker> {
   running ??= startAndWatch(logger);
   const host = await running;
-  return (settings, events) => host.create(settings, events);
+  return (settings, events) => host.create(settings, events, logger);
 }
 
 /** Forgets the process when it fails to start or ends, so that the next caller starts another. */
@@ -65,7 +65,7 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (reason: string) =>
     reject(mediaErrors.webrtc_missing({ reason: reason.split('\n', 1)[0] ?? '' }));
-  const host = new Host(child, logger);
+  const host = new Host(child);
   let isReady = false;
   child.on('message', (message: HostMessage) => {
     if (message.type === 'ready') {
@@ -100,7 +100,6 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
 
 class Host {
   readonly #child: ChildProcess;
-  readonly #logger: Logger;
   readonly #peers = new Map<number, RemotePeer>();
   readonly #replies = new Map<number, PromiseWithResolvers<string | number>>();
   #count = 0;
@@ -109,9 +108,8 @@ class Host {
   #receivedAt = 0;
   #hasEnded = false;
 
-  constructor(child: ChildProcess, logger: Logger) {
+  constructor(child: ChildProcess) {
     this.#child = child;
-    this.#logger = logger;
   }
 
   get hasEnded(): boolean {
@@ -123,21 +121,22 @@ class Host {
     return this.#waiting < mostWaiting;
   }
 
-  create(settings: PeerSettings, events: PeerEvents): Peer {
+  create(settings: PeerSettings, events: PeerEvents, logger: Logger): Peer {
     this.#count += 1;
     const id = this.#count;
-    const peer = new RemotePeer(id, this, events, () => this.#peers.delete(id));
+    const peer = new RemotePeer(id, this, { events, logger, forget: () => this.#peers.delete(id) });
     this.#peers.set(id, peer);
     if (this.hasEnded) peer.state = 'lost';
     else this.tell({ type: 'create', peer: id, settings });
     return peer;
   }
 
-  tell(message: HostRequest): void {
+  tell(message: HostRequest, onSent?: () => void): void {
     if (this.hasEnded) return;
     this.#waiting += 1;
     this.#child.send(message, () => {
       this.#waiting -= 1;
+      onSent?.();
     });
   }
 
@@ -166,11 +165,7 @@ class Host {
     if (message.type === 'reply') this.#replies.get(message.request)?.resolve(message.result);
     else if (message.type === 'refused')
       this.#replies.get(message.request)?.reject(new Error(message.reason));
-    else {
-      if (message.type === 'broken')
-        this.#logger.error({ reason: message.reason }, 'WebRTC connection failed');
-      this.#peers.get(message.peer)?.receive(message);
-    }
+    else this.#peers.get(message.peer)?.receive(message);
   }
 
   #kill(): void {
@@ -189,11 +184,16 @@ class Host {
 
 type PeerMessage = Extract<HostMessage, { peer: number }>;
 
+interface RemotePeerOptions {
+  events: PeerEvents;
+  logger: Logger;
+  forget(): void;
+}
+
 class RemotePeer implements Peer {
   readonly #id: number;
   readonly #host: Host;
-  readonly #events: PeerEvents;
-  readonly #forget: () => void;
+  readonly #options: RemotePeerOptions;
   readonly #channels = new Map<number, RemoteChannel>();
   #resting = false;
   #closed = false;
@@ -201,11 +201,10 @@ class RemotePeer implements Peer {
   #failure: string | undefined;
   state: PeerState = 'connecting';
 
-  constructor(id: number, host: Host, events: PeerEvents, forget: () => void) {
+  constructor(id: number, host: Host, options: RemotePeerOptions) {
     this.#id = id;
     this.#host = host;
-    this.#events = events;
-    this.#forget = forget;
+    this.#options = options;
   }
 
   async answer(sdp: string): Promise<string> {
@@ -246,42 +245,44 @@ class RemotePeer implements Peer {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#forget();
+    this.#options.forget();
     this.#host.tell({ type: 'close', peer: this.#id });
   }
 
   /** The process has ended, or gave it up. */
   lose(): void {
     this.state = 'lost';
-    if (!this.#closed) this.#events.stateChanged();
+    if (!this.#closed) this.#options.events.stateChanged();
   }
 
   receive(message: PeerMessage): void {
     if (message.type === 'state') {
       this.state = message.state;
-      this.#events.stateChanged();
+      this.#options.events.stateChanged();
     } else if (message.type === 'broken') {
       this.#failure = message.reason;
+      this.#options.logger.error({ reason: message.reason }, 'WebRTC connection failed');
       this.lose();
     } else if (message.type === 'audio') {
-      if (!this.#resting) this.#events.audio(message.frame);
+      if (!this.#resting) this.#options.events.audio(message.frame);
     } else if (message.type === 'opened') {
       const { channel: number, madeBy } = message;
-      const send = (text: string) => this.#host.tell({ type: 'send', peer: this.#id, channel: number, text });
-      const channel = { madeBy, waiting: 0, send };
+      const channel = new RemoteChannel(madeBy, (text, onSent) =>
+        this.#host.tell({ type: 'send', peer: this.#id, channel: number, text }, onSent),
+      );
       this.#channels.set(number, channel);
-      this.#events.channelOpened(channel);
+      this.#options.events.channelOpened(channel);
     } else this.#receiveOf(message);
   }
 
   #receiveOf(message: Extract<PeerMessage, { type: 'closed' | 'buffered' | 'message' }>): void {
     const channel = this.#channels.get(message.channel);
     if (channel === undefined) return;
-    if (message.type === 'buffered') channel.waiting = message.bytes;
-    else if (message.type === 'message') this.#events.message(channel, message.message);
+    if (message.type === 'buffered') channel.buffered = message.bytes;
+    else if (message.type === 'message') this.#options.events.message(channel, message.message);
     else {
       this.#channels.delete(message.channel);
-      this.#events.channelClosed(channel);
+      this.#options.events.channelClosed(channel);
     }
   }
 
@@ -290,4 +291,27 @@ class RemotePeer implements Peer {
   }
 }
 
-type RemoteChannel = { -readonly [Name in keyof Channel]: Channel[Name] };
+class RemoteChannel implements Channel {
+  readonly madeBy: Channel['madeBy'];
+  readonly #send: (text: string, onSent: () => void) => void;
+  /** Bytes that wait in the process, as it last reported. */
+  buffered = 0;
+  /** Characters that the process has not read. */
+  #unread = 0;
+
+  constructor(madeBy: Channel['madeBy'], send: (text: string, onSent: () => void) => void) {
+    this.madeBy = madeBy;
+    this.#send = send;
+  }
+
+  get waiting(): number {
+    return this.buffered + this.#unread;
+  }
+
+  send(text: string): void {
+    this.#unread += text.length;
+    this.#send(text, () => {
+      this.#unread -= text.length;
+    });
+  }
+}

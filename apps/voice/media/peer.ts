@@ -37,6 +37,9 @@ export interface Channel {
   send(text: string): void;
 }
 
+/** Longer messages of a caller are ignored. */
+export const largestMessage = 64 * 1024;
+
 export interface Candidate {
   candidate: string;
   mid: string | null;
