@@ -63,8 +63,8 @@ class WrtcPeer implements Peer {
   readonly #source: InstanceType<Wrtc['nonstandard']['RTCAudioSource']>;
   readonly #track: MediaStreamTrack;
   readonly #channels = new Set<WrtcChannel>();
-  /** The ICE credentials, new after an ICE restart, for which candidates were found. */
-  readonly #gatheredFor = new Set<string>();
+  /** Found so far, by the ICE credentials, which are new after an ICE restart. */
+  readonly #candidates = new Map<string, RTCIceCandidate[]>();
   #sink: { track: MediaStreamTrack; stop(): void } | undefined;
   #offeredChannel = false;
   #closed = false;
@@ -84,7 +84,9 @@ class WrtcPeer implements Peer {
     this.#connection.addEventListener('iceconnectionstatechange', changed);
     this.#connection.addEventListener('datachannel', ({ channel }) => this.#adopt(channel, 'client'));
     this.#connection.addEventListener('icecandidate', ({ candidate }) => {
-      if (candidate) this.#gatheredFor.add(candidate.usernameFragment ?? '');
+      if (candidate === null) return;
+      const ufrag = candidate.usernameFragment ?? '';
+      this.#candidates.set(ufrag, [...(this.#candidates.get(ufrag) ?? []), candidate]);
     });
   }
 
@@ -95,18 +97,20 @@ class WrtcPeer implements Peer {
   }
 
   async answer(sdp: string): Promise<string> {
-    let ufrag: string;
+    let answer: RTCSessionDescriptionInit;
     try {
       await this.#connection.setRemoteDescription({ type: 'offer', sdp });
       await this.#arrange(sdp);
-      const answer = await this.#connection.createAnswer();
-      ufrag = /^a=ice-ufrag:(\S+)/m.exec(answer.sdp ?? '')?.[1] ?? '';
+      answer = await this.#connection.createAnswer();
       await this.#connection.setLocalDescription(answer);
     } catch (error) {
       throw mediaErrors.bad_offer({ reason: errorMessage(error) }, { cause: error });
     }
+    const { sdp: bare = '' } = answer;
+    const ufrag = /^a=ice-ufrag:(\S+)/m.exec(bare)?.[1] ?? '';
     await this.#gathered(ufrag);
-    return this.#connection.localDescription?.sdp ?? '';
+    if (this.#hasGathered(ufrag)) return this.#connection.localDescription?.sdp ?? '';
+    return withCandidates(bare, this.#candidates.get(ufrag) ?? []);
   }
 
   async addCandidate({ candidate, mid, lineIndex }: Candidate): Promise<void> {
@@ -209,8 +213,19 @@ class WrtcPeer implements Peer {
    * candidates to it in another thread, without a lock, and reading it meanwhile can crash the process.
    */
   #hasGathered(ufrag: string): boolean {
-    return this.#gatheredFor.has(ufrag) && this.#connection.iceGatheringState === 'complete';
+    return this.#candidates.has(ufrag) && this.#connection.iceGatheringState === 'complete';
   }
+}
+
+/** Adds candidates to the sections of a description that they belong to. */
+function withCandidates(sdp: string, candidates: readonly RTCIceCandidate[]): string {
+  const [session = '', ...sections] = sdp.split(/^(?=m=)/m);
+  const complete = sections.map((section, index) => {
+    const own = candidates.filter(({ sdpMLineIndex }) => (sdpMLineIndex ?? 0) === index);
+    const lines = own.map(({ candidate }) => `a=${candidate}\r\n`).filter((line) => !section.includes(line));
+    return section + lines.join('');
+  });
+  return session + complete.join('');
 }
 
 function monoFrame({ samples, sampleRate, channelCount = 1 }: SinkData): AudioFrame {
