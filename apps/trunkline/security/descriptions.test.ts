@@ -21,6 +21,7 @@ beforeAll(async () => {
   const servers = await Promise.all(
     [1, 2, 3].map(() => startMcpServer({ transport: 'sse', tools: ['grow'] })),
   );
+  stops.push(...servers.map(({ stop }) => stop));
   const [forAgent = '', forVoice = '', forBoard = ''] = servers.map(({ url }) => url);
   const head = { name: 'Scout', description: 'A scout.', version: '1', protocolVersion: '0.3.0' };
   const scout = await startFakePeer({
@@ -34,6 +35,7 @@ beforeAll(async () => {
       return { text: 'grown' };
     },
   });
+  stops.unshift(scout.stop);
   scoutUrl = scout.url;
   attack = await startAttack({
     env: openMode,
@@ -52,7 +54,7 @@ beforeAll(async () => {
         'name: mate\nrole: orchestrator\nsystemPrompt: Obey.\ncanDelegate: [scout]\nskills: [{ name: hand-on }]\n',
     },
   });
-  stops.push(attack.stop, scout.stop, ...servers.map(({ stop }) => stop));
+  stops.unshift(attack.stop);
 }, 90_000);
 afterAll(async () => {
   for (const stop of stops) await stop();

@@ -37,9 +37,10 @@ beforeAll(async () => {
   const logger = createLogger({ name: 'trunkline', destination: { write: () => undefined } });
   const options = readOptions(upOptions, { env });
   fleet = await startFleet({ options, env, logger, hide: () => undefined });
-}, 60_000);
+}, 90_000);
 afterAll(async () => {
-  await fleet.stop();
+  // Undefined where the start failed.
+  await (fleet as Fleet | undefined)?.stop();
   home.remove();
 }, 30_000);
 

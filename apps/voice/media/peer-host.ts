@@ -27,7 +27,7 @@ const held = new Map<number, Held>();
 let channelCount = 0;
 let waiting = 0;
 
-// Signals to all processes of the service are its parent's business, without which nobody can hear anything.
+// Ctrl+C reaches this process too. It ends when its parent does, so that the parent can close its calls first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => {
   for (const { peer } of held.values()) peer.close();

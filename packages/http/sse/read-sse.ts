@@ -25,7 +25,8 @@ const DEFAULT_MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 
 /**
  * Reads server-sent events as the HTML standard tells browsers to. Takes hold of the stream when called: Node cancels a body
- * that nobody has started to read as soon as its Response is garbage collected.
+ * that nobody has started to read as soon as its Response is garbage collected. Whoever never iterates must abort the
+ * request: `return()` before the first event leaves the stream open.
  */
 export function readSse(
   source: ByteSource,
