@@ -12,6 +12,8 @@ import { createSurfaceQuestions } from './surface-questions.ts';
 
 const ignore = () => undefined;
 const dayMs = 24 * 60 * 60 * 1000;
+/** What people are shown of a call. */
+const subject = { title: 'May I?', noun: 'call', text: 'a\u202e', directory: '', files: [] };
 let [directory, store] = [] as unknown as [TemporaryDirectory, QuestionStore];
 let now = 0;
 const silent = createLogger({ name: 'test', destination: { write: () => undefined } });
@@ -64,7 +66,7 @@ it('says that nobody waits for an answer when the work has ended elsewhere, and 
 it('has one answer to a question that two switchboards know, and one use of it', () => {
   const copies = new QuestionStore(join(directory.path, 'copies.db'), () => now);
   const asked = { correlationId: 'c1', question: 'May I?', approval: true, owner: 'anonymous' };
-  store.open({ ...asked, requestId: 'r1' }, { tool: 'write_file', input: { path: 'a' } });
+  store.open({ ...asked, requestId: 'r1' }, { tool: 'write_file', input: { path: 'a' }, subject });
   const heard: string[] = [];
   store.onAnswered((id, answer) => heard.push(`${id} ${answer}`));
   const here = sharedQuestions(store, copies);
@@ -105,7 +107,7 @@ it('uses an approval that was kept once, though two switchboards go on with the 
     const shared = { copies, isGone: (node: string) => node === 'gone', answers };
     return { stores: [own, copies], input: new HumanInput(own, bus, rules, ignore, shared) };
   });
-  const about = { tool: 'write_file', input: {} };
+  const about = { tool: 'write_file', input: {}, subject };
   const given = await Promise.all(
     opened.map(({ input }) => input.askApproval({ correlationId: 'c1', about }, 'May I?', 60_000)),
   );
@@ -186,7 +188,6 @@ it.each([
   const rules = createApprovalRules(approvals);
   const humanInput = new HumanInput(store, bus, rules, (consent) => consents.push(consent));
   const about = { tool: 'write_file', input: { path: 'a' }, rule: 'rules[0]' };
-  const subject = { title: 'May I?', noun: 'call', text: 'a\u202e', directory: '', files: [] };
   const asker = { correlationId: 'c1', about: { ...about, subject } };
   const answer = humanInput.askApproval(asker, 'May I?', 60_000);
   const [question] = humanInput.pending();
