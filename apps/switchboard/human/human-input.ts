@@ -139,7 +139,10 @@ export class HumanInput {
     const outcome = await this.#answerHere(given, by);
     if (outcome !== 'unknown' || this.#bus.status().engine === 'embedded') return outcome;
     const there = await this.#answerElsewhere(given, by);
-    return there === 'unknown' ? await this.#answerCopy(given, by) : there;
+    if (there !== 'unknown') return there;
+    const kept = await this.#answerCopy(given, by);
+    // The work may have gone on here while the others were asked.
+    return kept === 'unknown' ? await this.#answerHere(given, by) : kept;
   }
 
   /** Keeps the answer to a question of a switchboard that is gone. */

@@ -49,8 +49,9 @@ const migrations = [
   'ALTER TABLE questions ADD COLUMN node TEXT;',
 ];
 
-const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval, owner, about';
-const sharedColumns = `${columns}, answeredBy, usedAt`;
+const questionColumns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval, owner';
+const columns = `${questionColumns}, about`;
+const sharedColumns = `${questionColumns}, answeredBy, usedAt, about`;
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Answers stay for whoever asks again. */

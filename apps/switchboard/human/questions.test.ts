@@ -72,7 +72,7 @@ it('has one answer to a question that two switchboards know, and one use of it',
   const here = sharedQuestions(store, copies);
   const row = here.read('r1', 10_000);
   copies.adopt(row as SharedQuestion);
-  expect(copies.aboutOf('r1')).toEqual({ tool: 'write_file', input: { path: 'a' } });
+  expect(copies.aboutOf('r1')).toEqual({ tool: 'write_file', input: { path: 'a' }, subject });
   copies.answer('r1', 'yes', 'operator');
   // As it was before the answer.
   copies.take(row as SharedQuestion, null);
