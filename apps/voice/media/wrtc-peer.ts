@@ -255,16 +255,25 @@ class WrtcChannel implements Channel {
     this.#channel = channel;
     this.madeBy = madeBy;
     channel.binaryType = 'arraybuffer';
-    const becomes = (open: boolean, tell: () => void) => () => {
-      if (this.#released || this.#open === open) return;
-      this.#open = open;
-      tell();
+    let hasOpened = false;
+    const opens = () => {
+      if (this.#released || hasOpened) return;
+      hasOpened = true;
+      this.#open = true;
+      events.opened();
     };
-    channel.addEventListener('open', becomes(true, events.opened));
-    channel.addEventListener('close', becomes(false, events.closed));
-    if (channel.readyState === 'open') queueMicrotask(becomes(true, events.opened));
+    channel.addEventListener('open', opens);
+    channel.addEventListener('close', () => {
+      if (this.#released || !this.#open) return;
+      this.#open = false;
+      events.closed();
+    });
+    if (channel.readyState === 'open') queueMicrotask(opens);
     channel.addEventListener('message', ({ data }) => {
-      if (!this.#released) events.message(data as string | ArrayBuffer);
+      if (this.#released) return;
+      // The first message may come before the event of its channel.
+      opens();
+      events.message(data as string | ArrayBuffer);
     });
   }
 
