@@ -191,7 +191,10 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     logger = context.logger;
     const node = await nodeName(home);
     markerFile = join(home, `${subject}-elsewhere.json`);
-    const before = (await readJsonFile(markerFile).catch(() => undefined)) as Marker | undefined;
+    const before = (await readJsonFile(markerFile).catch((error: unknown) => {
+      // As on the first start: the journal is read again.
+      context.logger.warn({ err: error, file: markerFile }, 'failed to read what was shared');
+    })) as Marker | undefined;
     marker = before?.node === node ? before : { node, at: 0 };
     shared.onChange(note);
     const durable = `${subject}-${node}`;
