@@ -38,6 +38,8 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => to
 describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
   it('with an endpoint that listens: both turns are understood and answered', async () => {
     const { recognizer } = openSpeech({});
+    // Its models are loaded before the call, as those of an endpoint are.
+    await recognizer.recognize(new Float32Array(16_000).fill(0.1), { final: true });
     const server = await startSpeechServer({
       // The endpoint hears what was really sent.
       transcript: async (file) =>

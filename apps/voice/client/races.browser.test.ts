@@ -57,6 +57,7 @@ describeWithBrowser('a call in which things happen at once', () => {
     await says(page, 'Tap to talk');
     // The next call shows that nothing of the first is left.
     await startCall(page);
+    await waitFor(() => lines.length > 0);
     expect(lines).toHaveLength(1);
   });
 

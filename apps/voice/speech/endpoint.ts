@@ -28,18 +28,23 @@ export class SpeechEndpoint {
     this.#options = options;
   }
 
-  /** Sends a request; the caller checks the status of the answer. */
+  /** Sends a request, once more where the connection was cut; the caller checks the status of the answer. */
   send(path: string, { method = 'POST', body, signal }: Call): Promise<Response> {
     const { url, headers, timeoutMs } = this.#options;
     const limit = AbortSignal.timeout(timeoutMs);
     const isReady = body instanceof FormData || body instanceof Uint8Array;
-    const request = fetch(`${url.replace(/\/+$/, '')}${path}`, {
-      method,
-      headers: { ...headers, ...(body && !isReady && { 'content-type': 'application/json' }) },
-      ...(body && { body: isReady ? body : JSON.stringify(body) }),
-      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+    const request = () =>
+      fetch(`${url.replace(/\/+$/, '')}${path}`, {
+        method,
+        headers: { ...headers, ...(body && !isReady && { 'content-type': 'application/json' }) },
+        ...(body && { body: isReady ? body : JSON.stringify(body) }),
+        signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+      });
+    const answer = request().catch((error: unknown) => {
+      if (!isCut(error)) throw error;
+      return request();
     });
-    return this.#explained(request, signal);
+    return this.#explained(answer, signal);
   }
 
   async read<Schema extends z.ZodType>(
@@ -92,6 +97,16 @@ export class SpeechEndpoint {
       ? new SpeechError('timeout', timeout, { cause })
       : new SpeechError('unreachable', unreachable, { cause });
   }
+}
+
+/** A server may close an idle connection just as it is used again. To speak or to listen twice does no harm. */
+function isCut(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return (
+    cause instanceof Error &&
+    'code' in cause &&
+    ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(cause.code))
+  );
 }
 
 /** The answer, if its status is a success; else the body is dropped and the error thrown. */

@@ -67,12 +67,17 @@ function sharing() {
   return { start, read, length: () => log.length, setAway };
 }
 
+/** Until the service has noted that the webhook took the end of the task. */
+const isTold = (agent: TestAgent, taskId: string) =>
+  waitFor(() => agent.push?.deliveries(taskId).at(-1)?.state === 'completed');
+
 /** What a path of the webhook was told last of all, once something else was told after it. */
 async function toldAt(agent: TestAgent, path: string, isRead: () => void): Promise<string[]> {
   const after = `/hook/after${path}`;
-  await rpc(agent, 'message/send', sending('hi', { url: `http://127.0.0.1:${hook.port}${after}` }));
+  const url = `http://127.0.0.1:${hook.port}${after}`;
+  const { result } = await rpc(agent, 'message/send', sending('hi', { url }));
   isRead();
-  await waitFor(() => hook.calls.some((call) => call.path === after && call.body.final === true));
+  await isTold(agent, String(result.id));
   const calls = hook.calls.filter((call) => call.path === path && call.body.final === true);
   return calls.map(({ body }) => (body as { status: { state: string } }).status.state);
 }
@@ -124,10 +129,11 @@ it('tells an end that nobody had confirmed before a restart, once', async () => 
   const { start, read, length } = sharing();
   const temporary = temporaryDirectory();
   const first = await start('one', echo, temporary);
-  await rpc(first, 'message/send', sending('hi', { url: `${hook.url}/restart` }));
+  const { result } = await rpc(first, 'message/send', sending('hi', { url: `${hook.url}/restart` }));
   await close(first);
   const second = await start('one', echo, temporary);
   read('one', second);
+  await isTold(second, String(result.id));
   expect(await toldAt(second, '/hook/restart', () => read('one', second))).toEqual(['completed']);
   await close(second);
   const before = length();
@@ -142,7 +148,7 @@ it('tells after a restart only the webhooks that were not told before', async ()
   const { result } = await rpc(first, 'message/send', sending('hi', { id: 'told', url: `${hook.url}/told` }));
   const taskId = String(result.id);
   read('one', first);
-  await waitFor(() => first.push?.deliveries(taskId).at(-1)?.state === 'completed');
+  await isTold(first, taskId);
   hook.answerWith(503);
   const pushNotificationConfig = { id: 'away', url: `${hook.url}/away` };
   await rpc(first, 'tasks/pushNotificationConfig/set', { taskId, pushNotificationConfig });

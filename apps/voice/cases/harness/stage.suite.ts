@@ -1,5 +1,6 @@
 import { anonymous } from '@trunkline/identity';
 import { defineTool, type Interruption, type Tool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { z } from 'zod';
 import type { CallSettings } from '../../call/call.ts';
@@ -186,8 +187,10 @@ export class Stage {
 
   #logger() {
     const drop = () => undefined;
-    const note = (first: object | string, message?: string) =>
-      void this.logged.push(typeof first === 'string' ? first : (message ?? ''));
+    const note = (first: object | string, message = '') => {
+      const cause = typeof first === 'object' && 'err' in first ? `: ${errorMessage(first.err)}` : '';
+      this.logged.push(typeof first === 'string' ? first : `${message}${cause}`);
+    };
     const debug = (fields: object | string) => {
       if (typeof fields === 'object' && 'to' in fields) this.states.push(String(fields.to));
     };

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { readOptions } from '@trunkline/config';
 import { startSpeechServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -67,6 +69,21 @@ describe('recognition by an endpoint', () => {
     const { server, hear } = await start();
     server.fault = fault;
     await expect(hear()).rejects.toMatchObject({ code });
+  });
+
+  it('is sent again where the connection is cut just then', async () => {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      requests += 1;
+      if (requests === 2) return void request.socket.destroy();
+      request
+        .resume()
+        .on('end', () => response.setHeader('content-type', 'application/json').end('{"text":"Hello."}'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { hear } = await start(0.9, `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+    expect([await hear(), await hear(), requests]).toEqual(['Hello.', 'Hello.', 3]);
   });
 
   it('is left when the caller is', async () => {
