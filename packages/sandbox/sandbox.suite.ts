@@ -8,7 +8,7 @@ export interface Outcome {
   refusedHosts: readonly string[];
 }
 
-/** A shell script as the sandbox takes it, in a folder that it may change. */
+/** A shell script as the sandbox takes it, in a folder that it may change. It writes to one stream, so that lines keep their order. */
 export function shellScript(
   script: string,
   folder: string,
@@ -16,7 +16,7 @@ export function shellScript(
 ): SandboxRequest {
   return {
     command: '/bin/sh',
-    args: ['-c', script],
+    args: ['-c', `exec 2>&1; ${script}`],
     cwd: folder,
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folder },
     writable: [folder],
