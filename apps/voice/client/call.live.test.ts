@@ -244,7 +244,7 @@ describeWithBrowser('a call from the page', () => {
     await waitFor(() => lines.length === 2);
     await answering.getByText('Chef').waitFor();
     expect(await page.locator('[data-orb]').getAttribute('data-orb')).toBe('particles');
-    expect(lines[0]?.ended).toBeDefined();
+    await waitFor(() => lines[0]?.ended !== undefined);
   });
 });
 
