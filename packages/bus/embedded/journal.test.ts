@@ -54,11 +54,12 @@ describe('the journal', () => {
   });
 
   it('opens on the thread that was prepared, and the next one on its own', async () => {
-    const prepared = prepareJournal();
+    await discardJournal();
+    prepareJournal();
+    prepareJournal();
     const other = temporaryDirectory();
     const first = JournalThread.open(options());
     const second = JournalThread.open({ ...options(), directory: other.path });
-    expect([first === prepared, second === prepared]).toEqual([true, false]);
     await first.call('append', [row(1)]);
     expect(await first.call('start')).toEqual({ lastPosition: 1, starts: 1 });
     expect(await second.call('start')).toEqual({ lastPosition: 0, starts: 1 });
@@ -66,10 +67,28 @@ describe('the journal', () => {
     other.remove();
   });
 
-  it('does without a prepared thread that was ended, as nobody needed it', async () => {
-    const prepared = prepareJournal();
+  it('leaves its thread to the next one when it is closed, and refuses calls from then on', async () => {
+    const first = JournalThread.open(options());
+    const appended = first.call('append', [row(1)]);
+    const closed = first.close();
+    await expect(first.call('append', [row(2)])).rejects.toMatchObject({ code: 'engine_failed' });
+    expect(await appended).toEqual([1]);
+    await closed;
+    await expect(first.call('start')).rejects.toThrow('The journal is closed.');
+    const other = temporaryDirectory();
+    const second = JournalThread.open({ ...options(), directory: other.path });
+    expect(await second.call('start')).toEqual({ lastPosition: 0, starts: 1 });
+    // The file of the first is free.
+    const third = JournalThread.open(options());
+    expect(await third.call('start')).toEqual({ lastPosition: 1, starts: 1 });
+    await Promise.all([second.close(), third.close()]);
+    await expect(second.call('start')).rejects.toThrow('The journal is closed.');
+    other.remove();
+  });
+
+  it('does without an idle thread that was ended, as nobody needed it', async () => {
+    prepareJournal();
     await discardJournal();
-    expect(prepared.failure?.message).toContain('closed');
     const thread = JournalThread.open(options());
     expect(await thread.call('start')).toEqual({ lastPosition: 0, starts: 1 });
     await thread.close();

@@ -19,23 +19,37 @@ interface Waiting {
 
 const ownCodes: readonly string[] = ['disk_full', 'journal_full', 'journal_in_use'] satisfies BusErrorCode[];
 
-/** Started before anybody knew its options. */
-let prepared: JournalThread | undefined;
+/** Waits for the options of a journal: started early, or left by a journal that was closed. */
+let idle: Worker | undefined;
 
 /**
  * Starts the thread of the next journal. Node needs a tenth of a second for a thread, in which whoever starts a program can
  * load the rest of it.
  */
-export function prepareJournal(): JournalThread {
-  prepared ??= new JournalThread();
-  return prepared;
+export function prepareJournal(): void {
+  if (idle === undefined) keepIdle(new Worker(new URL('./worker.ts', import.meta.url)));
 }
 
-/** Ends a prepared thread that nobody needs. */
+/** Ends an idle thread that nobody needs. */
 export async function discardJournal(): Promise<void> {
-  const unused = prepared;
-  prepared = undefined;
-  await unused?.terminate();
+  await takeIdle()?.terminate();
+}
+
+/** Does not keep the process alive. */
+function keepIdle(worker: Worker): void {
+  idle = worker;
+  worker.unref();
+  const forget = () => {
+    if (idle === worker) idle = undefined;
+  };
+  worker.on('error', forget).on('exit', forget);
+}
+
+function takeIdle(): Worker | undefined {
+  const worker = idle;
+  idle = undefined;
+  worker?.removeAllListeners().ref();
+  return worker;
 }
 
 /** The journal as seen from the main thread: calls are answered in the order in which they were made. */
@@ -45,22 +59,21 @@ export class JournalThread {
   #nextId = 1;
   #failure: BusError | undefined;
 
-  /** On the prepared thread if there is one. */
+  /** On the idle thread if there is one. */
   static open(options: JournalOptions): JournalThread {
-    const thread = prepared === undefined || prepared.#failure !== undefined ? new JournalThread() : prepared;
-    prepared = undefined;
-    thread.#worker.postMessage(options);
-    return thread;
+    prepareJournal();
+    return new JournalThread(takeIdle() as Worker, options);
   }
 
-  constructor() {
-    this.#worker = new Worker(new URL('./worker.ts', import.meta.url));
-    this.#worker.on('message', (outcome: Outcome) => this.#settle(outcome));
-    this.#worker.on('error', (error) => this.#fail(`The journal thread failed: ${error.message}`, error));
-    this.#worker.on('exit', () => this.#fail('The journal is closed.'));
+  private constructor(worker: Worker, options: JournalOptions) {
+    this.#worker = worker;
+    worker.on('message', (outcome: Outcome) => this.#settle(outcome));
+    worker.on('error', (error) => this.#fail(`The journal thread failed: ${error.message}`, error));
+    worker.on('exit', () => this.#fail('The journal is closed.'));
+    worker.postMessage(options);
   }
 
-  /** Set once the thread has ended: nothing can be journalled any more. */
+  /** Set once it is closed or its thread has ended: nothing can be journalled any more. */
   get failure(): BusError | undefined {
     return this.#failure;
   }
@@ -77,10 +90,20 @@ export class JournalThread {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
+  /** Leaves the thread to the next journal. */
   async close(): Promise<void> {
-    const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
-    await this.call('close');
-    await ended;
+    const closed = this.call('close');
+    // The thread takes what comes after this call for the options of the next journal.
+    this.#failure = new BusError('engine_failed', 'The journal is closed.');
+    try {
+      await closed;
+    } catch (error) {
+      await this.terminate();
+      throw error;
+    }
+    this.#worker.removeAllListeners();
+    if (idle === undefined) keepIdle(this.#worker);
+    else await this.terminate();
   }
 
   /** Ends the thread at once. */

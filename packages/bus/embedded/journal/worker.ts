@@ -8,14 +8,20 @@ import type { Call, Outcome } from './thread.ts';
 
 let journal: Journal | undefined;
 
-// The options come before all calls.
 const port = parentPort;
-port?.once('message', (options: JournalOptions) => serve(port, options));
+if (port) awaitOptions(port);
 
-function serve(port: MessagePort, options: JournalOptions): void {
-  port.on('message', (call: Call) => {
-    port.postMessage(outcomeOf(call, options));
-    if (call.method === 'close') port.close();
+/** The options come before all calls; after the last one, `close`, come those of the next journal. */
+function awaitOptions(port: MessagePort): void {
+  port.once('message', (options: JournalOptions) => {
+    const answer = (call: Call) => {
+      port.postMessage(outcomeOf(call, options));
+      if (call.method !== 'close') return;
+      journal = undefined;
+      port.off('message', answer);
+      awaitOptions(port);
+    };
+    port.on('message', answer);
   });
 }
 
