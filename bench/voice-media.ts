@@ -19,7 +19,7 @@ const WARM_UP = 200;
 /** No answer within this time means that the machine cannot carry the load at all. */
 const PATIENCE_MS = 60_000;
 
-type Side = 'ours' | 'plain';
+type Side = 'ours' | 'in-process' | 'plain';
 
 interface Load {
   ms: number;
@@ -29,14 +29,15 @@ interface Load {
   late: number;
   samples: number;
   concealed: number;
+  residentMb: number;
 }
 
 /** Twenty calls at once and hundreds one after the other, with our layer and with the bare library. */
 export async function run(): Promise<BenchResult[]> {
-  const loads: Record<Side, Load[]> = { ours: [], plain: [] };
+  const loads: Record<Side, Load[]> = { ours: [], 'in-process': [], plain: [] };
   for (let round = 0; round < ROUNDS; round += 1)
-    for (const side of ['ours', 'plain'] as const) loads[side].push(await load(side));
-  const [ours, plain] = [total(loads.ours), total(loads.plain)];
+    for (const side of ['ours', 'in-process', 'plain'] as const) loads[side].push(await load(side));
+  const [ours, inProcess, plain] = [total(loads.ours), total(loads['in-process']), total(loads.plain)];
   const [grown, plainGrown] = [await growth('ours'), await growth('plain')];
   const against = (value: number) => ({ 'bare @roamhq/wrtc': value });
   const share = (part: number, whole: number) => (100 * part) / whole;
@@ -47,6 +48,12 @@ export async function run(): Promise<BenchResult[]> {
       share(ours.cpuMs, ours.ms),
       against(share(plain.cpuMs, plain.ms)),
     ),
+    row('the same, our layer with and without a process for the library', '%', share(ours.cpuMs, ours.ms), {
+      'library in the service itself': share(inProcess.cpuMs, inProcess.ms),
+    }),
+    row('memory at 20 calls, both processes', 'MB', ours.residentMb / ROUNDS, {
+      'library in the service itself': inProcess.residentMb / ROUNDS,
+    }),
     {
       ...row(
         `sound made up by the receiver at ${CALLS} calls`,
@@ -99,6 +106,7 @@ function total(loads: readonly Load[]): Load {
     late: sum('late'),
     samples: sum('samples'),
     concealed: sum('concealed'),
+    residentMb: sum('residentMb'),
   };
 }
 
@@ -121,6 +129,7 @@ async function load(side: Side): Promise<Load> {
       late: after.usage.lateFrames - before.usage.lateFrames,
       samples: after.heard.samples - before.heard.samples,
       concealed: after.heard.concealed - before.heard.concealed,
+      residentMb: after.usage.rssMegabytes,
     };
   });
 }

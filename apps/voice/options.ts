@@ -23,9 +23,33 @@ import {
   url,
 } from '@trunkline/config';
 import { searchEngineOptions } from '@trunkline/tools';
-import { iceServersSchema, portRangeOf } from './media/peer.ts';
+import { z } from 'zod';
+import { portRangeOf } from './media/peer.ts';
 import { verbosityLevels } from './skills/skill.ts';
 import { backendOptions, recognitionBackends, synthesisBackends } from './speech/backends/registry.ts';
+
+const serverUrl = z
+  .string()
+  .regex(/^(stun|stuns|turn|turns):[^\s/]+$/i, 'an address such as stun:host:3478 or turn:host:3478');
+
+/** STUN and TURN servers in the form that browsers take. */
+const iceServersSchema = z.array(
+  z
+    .strictObject({
+      urls: z.union([serverUrl, z.array(serverUrl).min(1)]),
+      username: z.string().optional(),
+      credential: z.string().optional(),
+    })
+    .refine(
+      ({ urls, username, credential }) =>
+        ![urls].flat().some(isRelay) || (username !== undefined && credential !== undefined),
+      'a turn: server needs username and credential',
+    ),
+);
+
+function isRelay(url: string): boolean {
+  return /^turns?:/i.test(url);
+}
 
 const filesAndUsers = group('Files and users', {
   configDir: directory({

@@ -29,8 +29,8 @@ export function startProgram(args: readonly string[], env: NodeJS.ProcessEnv = {
         resolve({
           url,
           pid,
-          cpu: () => sumOverTree(pid, cpuMilliseconds),
-          resident: () => sumOverTree(pid, residentMegabytes),
+          cpu: () => cpuOfTree(pid),
+          resident: () => residentOfTree(pid),
           stop: () => stop(child),
         });
     });
@@ -42,6 +42,16 @@ function stop(child: ChildProcess): Promise<void> {
     child.once('exit', () => resolve());
     child.kill('SIGTERM');
   });
+}
+
+/** User and system time of a process and its children, in milliseconds. */
+export function cpuOfTree(pid: number): number {
+  return sumOverTree(pid, cpuMilliseconds);
+}
+
+/** Resident memory of a process and its children, in MB. */
+export function residentOfTree(pid: number): number {
+  return sumOverTree(pid, residentMegabytes);
 }
 
 function sumOverTree(pid: number, measure: (pid: number) => number): number {

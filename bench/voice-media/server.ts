@@ -1,4 +1,5 @@
-// Run as a child: answers offers with an echo, once with our layer and once with the bare library, and says what that costs.
+// Run as a child: answers offers with an echo, with our layer as shipped, with our layer and the library in its own process
+// ("in-process"), or with the bare library ("plain"), and says what that costs.
 import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { createLogger } from '@trunkline/config';
@@ -7,14 +8,16 @@ import { systemClock } from '@trunkline/schedule';
 import type { Line } from '../../apps/voice/call/line.ts';
 import { Calls } from '../../apps/voice/media/calls.ts';
 import { LineCapacity } from '../../apps/voice/media/line-capacity.ts';
+import { loadProcessPeers } from '../../apps/voice/media/peer-process.ts';
 import { loadWrtc, loadWrtcPeers } from '../../apps/voice/media/wrtc-peer.ts';
 import { StreamResampler } from '../../apps/voice/speech/audio/resample.ts';
 import { defaultUser } from '../../apps/voice/users/user.ts';
+import { cpuOfTree, residentOfTree } from '../agent/processes.ts';
 
 type Answer = (sdp: string) => Promise<string>;
 
 export interface Usage {
-  /** Work of the processor since the start, in milliseconds. */
+  /** Work of the processor since the start, in milliseconds, with that of the WebRTC process. */
   cpuMs: number;
   atMs: number;
   rssMegabytes: number;
@@ -27,10 +30,10 @@ const rate = 48_000;
 const pieceSamples = rate / 5;
 /** They are always further than what is heard. */
 const piecesAhead = 2;
-const wrtc = await loadWrtc();
 const counts = { late: 0, calls: 0 };
 
-const answer = process.argv[2] === 'ours' ? ours() : plain;
+const [, , side] = process.argv;
+const answer = side === 'plain' ? plain : ours();
 const server = createServer((request, response) => {
   respond(request).then(
     (body) => response.end(body),
@@ -50,8 +53,9 @@ async function respond(request: IncomingMessage): Promise<string> {
 
 /** Our layer: paced speech out, sound for recognition at 16 kHz in. */
 function ours(): Answer {
+  const logger = createLogger({ name: 'bench', level: 'ERROR' });
   const calls = new Calls({
-    loadPeers: loadWrtcPeers,
+    loadPeers: side === 'in-process' ? loadWrtcPeers : () => loadProcessPeers(logger),
     settings: { iceServers: [], portRange: undefined },
     lines: new LineCapacity({ maxCalls: 100, maxLoad: 0 }),
     converse: echo,
@@ -62,7 +66,7 @@ function ours(): Answer {
     },
     clock: systemClock,
     mediaClock: systemClock,
-    logger: createLogger({ name: 'bench', level: 'ERROR' }),
+    logger,
   });
   return async (sdp) => {
     const offer = { sdp, id: undefined, restart: false, requestData: undefined };
@@ -94,6 +98,7 @@ function echo(line: Line): void {
 
 /** The library alone: each frame that comes goes back at once. */
 async function plain(sdp: string): Promise<string> {
+  const wrtc = await loadWrtc();
   const connection = new wrtc.RTCPeerConnection();
   await connection.setRemoteDescription({ type: 'offer', sdp });
   const source = new wrtc.nonstandard.RTCAudioSource();
@@ -121,11 +126,10 @@ async function plain(sdp: string): Promise<string> {
 
 function usage(): Usage {
   globalThis.gc?.();
-  const { user, system } = process.cpuUsage();
   return {
-    cpuMs: (user + system) / 1000,
+    cpuMs: cpuOfTree(process.pid),
     atMs: performance.now(),
-    rssMegabytes: process.memoryUsage().rss / 1024 ** 2,
+    rssMegabytes: residentOfTree(process.pid),
     lateFrames: counts.late,
     calls: counts.calls,
   };

@@ -5,8 +5,9 @@ import type { Clock } from '@trunkline/schedule';
 import type { Line } from '../call/line.ts';
 import type { User } from '../users/user.ts';
 import { claimOf, type LineCapacity } from './line-capacity.ts';
+import { mediaErrors } from './media-errors.ts';
 import { Pacer } from './paced-speaker.ts';
-import { type Candidate, mediaErrors, mediaKinds, type PeerMaker, type PeerSettings } from './peer.ts';
+import { type Candidate, mediaKinds, type PeerMaker, type PeerSettings } from './peer.ts';
 import { PeerLine } from './peer-line.ts';
 
 export interface CallsOptions {

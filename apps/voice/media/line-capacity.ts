@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Principal } from '@trunkline/identity';
-import { mediaErrors } from './peer.ts';
+import { mediaErrors } from './media-errors.ts';
 
 export interface LineCapacityOptions {
   maxCalls: number;

@@ -147,7 +147,7 @@ describe('POST /api/offer', () => {
   });
 
   it('says what to install where WebRTC does not load, and serves the rest', async () => {
-    const { mediaErrors } = await import('./peer.ts');
+    const { mediaErrors } = await import('./media-errors.ts');
     const loadPeers = () => Promise.reject(mediaErrors.webrtc_missing({ reason: 'no such file' }));
     const voice = await startVoice({ substitutes: { loadPeers } });
     const { status, body } = await voice.post('/api/offer', { sdp: 'v=0\r\nm=audio 9\r\n', type: 'offer' });

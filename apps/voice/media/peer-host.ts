@@ -1,15 +1,16 @@
 // The process that holds the WebRTC connections: where the library crashes, it ends this process alone.
+import { Socket } from 'node:net';
 import { errorMessage } from '@trunkline/std';
+import type { AudioFrame } from '../speech/audio/samples.ts';
+import { AudioPipe } from './audio-pipe.ts';
 import { type Channel, largestMessage, type Peer, type PeerMaker, type PeerState } from './peer.ts';
-import type { HostMessage, HostRequest } from './peer-messages.ts';
+import { audioDescriptor, type HostMessage, type HostRequest } from './peer-messages.ts';
 import { loadWrtcPeers } from './wrtc-peer.ts';
 
 /** The library's event may come before its state changes, so the state is also looked at this often. */
 const lookEveryMs = 200;
 /** Asking a channel what it has buffered is slow. */
 const reportEvery = 256 * 1024;
-/** Sound is dropped while this many messages wait for a parent that does not read. */
-const mostWaiting = 500;
 /** A call ends while this many messages of its caller wait for a parent that does not read. */
 const mostMessages = 500;
 
@@ -25,7 +26,7 @@ interface Held {
 
 const held = new Map<number, Held>();
 let channelCount = 0;
-let waiting = 0;
+const sound = new AudioPipe(new Socket({ fd: audioDescriptor }), (id, frame) => playSafely(id, frame));
 
 // Ctrl+C reaches this process too. It ends when its parent does, so that the parent can close its calls first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
@@ -56,6 +57,14 @@ function handleSafely(makePeer: PeerMaker, request: HostRequest): void {
   }
 }
 
+function playSafely(id: number, frame: AudioFrame): void {
+  try {
+    held.get(id)?.peer.play(frame);
+  } catch (error) {
+    giveUp(id, errorMessage(error));
+  }
+}
+
 function giveUp(id: number, reason: string): void {
   held.get(id)?.peer.close();
   held.delete(id);
@@ -74,9 +83,7 @@ function handle(makePeer: PeerMaker, request: HostRequest): void {
     return;
   }
   const { peer } = found;
-  // The library takes no view of a larger buffer.
-  if (request.type === 'play') peer.play({ ...request.frame, samples: request.frame.samples.slice() });
-  else if (request.type === 'send') send(found, request);
+  if (request.type === 'send') send(found, request);
   else if (request.type === 'answer') reply(request.request, peer.answer(request.sdp));
   else if (request.type === 'candidate')
     reply(
@@ -98,9 +105,7 @@ function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'crea
   const numberOf = (channel: Channel) => [...channels].find(([, known]) => known === channel)?.[0] ?? -1;
   const peer = makePeer(request.settings, {
     stateChanged: () => reportState(id),
-    audio: (frame) => {
-      if (waiting < mostWaiting) tell({ type: 'audio', peer: id, frame });
-    },
+    audio: (frame) => sound.send(id, frame),
     channelOpened: (channel) => {
       channelCount += 1;
       channels.set(channelCount, channel);
@@ -164,10 +169,5 @@ function reply(request: number, result: Promise<string | number>): void {
 }
 
 function tell(message: HostMessage, onSent?: () => void): void {
-  if (!process.connected) return;
-  waiting += 1;
-  process.send?.(message, () => {
-    waiting -= 1;
-    onSent?.();
-  });
+  if (process.connected) process.send?.(message, () => onSent?.());
 }

@@ -1,5 +1,4 @@
-// What the service and the process that holds its WebRTC connections tell each other.
-import type { AudioFrame } from '../speech/audio/samples.ts';
+// What the service and the process that holds its WebRTC connections tell each other, beside sound (audio-pipe.ts).
 import type { Candidate, Channel, PeerSettings, PeerState } from './peer.ts';
 
 /** To the process. `peer` numbers the connections, `request` those messages that want a reply. */
@@ -8,7 +7,6 @@ export type HostRequest =
   | { type: 'answer'; peer: number; request: number; sdp: string }
   | { type: 'candidate'; peer: number; request: number; candidate: Candidate }
   | { type: 'count'; peer: number; request: number }
-  | { type: 'play'; peer: number; frame: AudioFrame }
   | { type: 'send'; peer: number; channel: number; text: string }
   | { type: 'close'; peer: number };
 
@@ -20,8 +18,10 @@ export type HostMessage =
   | { type: 'refused'; request: number; reason: string }
   | { type: 'state'; peer: number; state: PeerState }
   | { type: 'broken'; peer: number; reason: string }
-  | { type: 'audio'; peer: number; frame: AudioFrame }
   | { type: 'opened'; peer: number; channel: number; madeBy: Channel['madeBy'] }
   | { type: 'closed'; peer: number; channel: number }
   | { type: 'buffered'; peer: number; channel: number; bytes: number }
   | { type: 'message'; peer: number; channel: number; message: string | ArrayBuffer };
+
+/** The descriptor of the process that carries sound both ways. */
+export const audioDescriptor = 4;

@@ -3,17 +3,10 @@ import type { Socket } from 'node:net';
 import { type Logger, readVariables } from '@trunkline/config';
 import { TimeoutError, withTimeout } from '@trunkline/std';
 import type { AudioFrame } from '../speech/audio/samples.ts';
-import {
-  type Candidate,
-  type Channel,
-  mediaErrors,
-  type Peer,
-  type PeerEvents,
-  type PeerMaker,
-  type PeerSettings,
-  type PeerState,
-} from './peer.ts';
-import type { HostMessage, HostRequest } from './peer-messages.ts';
+import { AudioPipe } from './audio-pipe.ts';
+import { mediaErrors } from './media-errors.ts';
+import type { Candidate, Channel, Peer, PeerEvents, PeerMaker, PeerSettings, PeerState } from './peer.ts';
+import { audioDescriptor, type HostMessage, type HostRequest } from './peer-messages.ts';
 
 /** For the library to load on a busy machine. */
 const startMs = 60_000;
@@ -21,8 +14,6 @@ const replyMs = 30_000;
 /** A process that owes a reply and has sent nothing at all for this long hangs. */
 const silentMs = 20_000;
 const longestStderr = 2000;
-/** Sound is dropped while this many messages wait for a process that does not read. */
-const mostWaiting = 500;
 
 let running: Promise<Host> | undefined;
 
@@ -56,7 +47,8 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
     env,
     execArgv: [],
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // The last one carries sound: a pipe both ways, which Windows calls overlapped.
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped'],
   });
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -65,7 +57,8 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (reason: string) =>
     reject(mediaErrors.webrtc_missing({ reason: reason.split('\n', 1)[0] ?? '' }));
-  const host = new Host(child);
+  const sound = child.stdio[audioDescriptor] as Socket;
+  const host = new Host(child, sound);
   let isReady = false;
   child.on('message', (message: HostMessage) => {
     if (message.type === 'ready') {
@@ -95,6 +88,7 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
   child.unref();
   child.channel?.unref();
   (child.stderr as Socket | null)?.unref();
+  sound.unref();
   return host;
 }
 
@@ -102,23 +96,22 @@ class Host {
   readonly #child: ChildProcess;
   readonly #peers = new Map<number, RemotePeer>();
   readonly #replies = new Map<number, PromiseWithResolvers<string | number>>();
+  readonly #sound: AudioPipe;
   #count = 0;
-  #waiting = 0;
   /** When the last message came. */
   #receivedAt = 0;
   #hasEnded = false;
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcess, sound: Socket) {
     this.#child = child;
+    this.#sound = new AudioPipe(sound, (peer, frame) => {
+      this.#receivedAt = performance.now();
+      this.#peers.get(peer)?.hear(frame);
+    });
   }
 
   get hasEnded(): boolean {
     return this.#hasEnded || !this.#child.connected;
-  }
-
-  /** Whether messages are read as fast as they come. */
-  get keepsUp(): boolean {
-    return this.#waiting < mostWaiting;
   }
 
   create(settings: PeerSettings, events: PeerEvents, logger: Logger): Peer {
@@ -132,12 +125,11 @@ class Host {
   }
 
   tell(message: HostRequest, onSent?: () => void): void {
-    if (this.hasEnded) return;
-    this.#waiting += 1;
-    this.#child.send(message, () => {
-      this.#waiting -= 1;
-      onSent?.();
-    });
+    if (!this.hasEnded) this.#child.send(message, () => onSent?.());
+  }
+
+  play(peer: number, frame: AudioFrame): void {
+    this.#sound.send(peer, frame);
   }
 
   /** Sends what `message` makes of the number of a request, and waits for the reply. */
@@ -227,7 +219,7 @@ class RemotePeer implements Peer {
   }
 
   play(frame: AudioFrame): void {
-    if (!this.#closed && this.#host.keepsUp) this.#host.tell({ type: 'play', peer: this.#id, frame });
+    if (!this.#closed) this.#host.play(this.#id, frame);
   }
 
   rest(): void {
@@ -255,6 +247,10 @@ class RemotePeer implements Peer {
     if (!this.#closed) this.#options.events.stateChanged();
   }
 
+  hear(frame: AudioFrame): void {
+    if (!this.#resting) this.#options.events.audio(frame);
+  }
+
   receive(message: PeerMessage): void {
     if (message.type === 'state') {
       this.state = message.state;
@@ -263,8 +259,6 @@ class RemotePeer implements Peer {
       this.#failure = message.reason;
       this.#options.logger.error({ reason: message.reason }, 'WebRTC connection failed');
       this.lose();
-    } else if (message.type === 'audio') {
-      if (!this.#resting) this.#options.events.audio(message.frame);
     } else if (message.type === 'opened') {
       const { channel: number, madeBy } = message;
       const channel = new RemoteChannel(madeBy, (text, onSent) =>

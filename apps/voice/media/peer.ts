@@ -1,5 +1,4 @@
-import { defineErrors } from '@trunkline/http';
-import { z } from 'zod';
+// The process of the connections loads this too: it imports no library.
 import type { AudioFrame } from '../speech/audio/samples.ts';
 
 /** One end of a WebRTC connection that answers offers: sound both ways and a data channel. */
@@ -62,49 +61,17 @@ export function hasCandidates(sdp: string): boolean {
   return /^a=candidate:/m.test(sdp);
 }
 
-export const mediaErrors = defineErrors({
-  bad_offer: [400, (offer: { reason: string }) => `The offer cannot be used: ${offer.reason}`],
-  bad_candidate: [400, (candidate: { reason: string }) => `A candidate cannot be used: ${candidate.reason}`],
-  connection_unknown: [404, 'Peer connection not found'],
-  lines_busy: [
-    503,
-    (limit: { calls: number }) =>
-      `All ${limit.calls} lines are in use. Try again later, or raise MAX_CALLS on the server.`,
-  ],
-  machine_busy: [
-    503,
-    (load: { capacity: number }) =>
-      `This machine serves at most ${load.capacity} callers well, by the work that calls have taken so far, and so many are connected. Try again later, or raise MAX_SPEECH_LOAD on the server.`,
-  ],
-  webrtc_ended: [503, 'The process that carries calls has ended, and starts again. Try again.'],
-  line_kept: [503, 'A line is free, and kept for somebody who waits for it. Try again later.'],
-  webrtc_missing: [
-    503,
-    (failure: { reason: string }) =>
-      `Calls need the package @roamhq/wrtc, which did not load (${failure.reason}). Run "npm ci", or "npm install @roamhq/wrtc", and start the service again.`,
-  ],
-});
+/** A STUN or TURN server in the form that browsers take. */
+export interface IceServer {
+  readonly urls: string | string[];
+  readonly username?: string | undefined;
+  readonly credential?: string | undefined;
+}
 
-const serverUrl = z
-  .string()
-  .regex(/^(stun|stuns|turn|turns):[^\s/]+$/i, 'an address such as stun:host:3478 or turn:host:3478');
-
-/** STUN and TURN servers in the form that browsers take. */
-export const iceServersSchema = z.array(
-  z
-    .strictObject({
-      urls: z.union([serverUrl, z.array(serverUrl).min(1)]),
-      username: z.string().optional(),
-      credential: z.string().optional(),
-    })
-    .refine(
-      ({ urls, username, credential }) =>
-        ![urls].flat().some(isRelay) || (username !== undefined && credential !== undefined),
-      'a turn: server needs username and credential',
-    ),
-);
-
-export type IceServer = Readonly<z.output<typeof iceServersSchema>[number]>;
+/** What to do where the library is missing. */
+export function libraryMissing(reason: string): string {
+  return `Calls need the package @roamhq/wrtc, which did not load (${reason}). Run "npm ci", or "npm install @roamhq/wrtc", and start the service again.`;
+}
 
 export interface PortRange {
   min: number;
@@ -118,8 +85,4 @@ export function portRangeOf(text: string): PortRange | undefined {
   const [, low, high] = /^(\d+)\s*-\s*(\d+)$/.exec(text) ?? [];
   const [min, max] = [Number(low), Number(high)];
   return min >= 1 && min <= max && max <= highestPort ? { min, max } : undefined;
-}
-
-function isRelay(url: string): boolean {
-  return /^turns?:/i.test(url);
 }

@@ -4,7 +4,7 @@ import type { AudioFrame } from '../speech/audio/samples.ts';
 import {
   type Candidate,
   type Channel,
-  mediaErrors,
+  libraryMissing,
   mediaKinds,
   type Peer,
   type PeerEvents,
@@ -25,13 +25,13 @@ export async function loadWrtcPeers(): Promise<PeerMaker> {
 
 export async function loadWrtc(): Promise<Wrtc> {
   // In a worker thread the library crashes the process.
-  if (!isMainThread) throw mediaErrors.webrtc_missing({ reason: 'it works only in the main thread' });
+  if (!isMainThread) throw new Error(libraryMissing('it works only in the main thread'));
   loading ??= importWrtc();
   try {
     return await loading;
   } catch (error) {
     loading = undefined;
-    throw mediaErrors.webrtc_missing({ reason: firstLine(errorMessage(error)) }, { cause: error });
+    throw new Error(libraryMissing(firstLine(errorMessage(error))), { cause: error });
   }
 }
 
@@ -97,15 +97,10 @@ class WrtcPeer implements Peer {
   }
 
   async answer(sdp: string): Promise<string> {
-    let answer: RTCSessionDescriptionInit;
-    try {
-      await this.#connection.setRemoteDescription({ type: 'offer', sdp });
-      await this.#arrange(sdp);
-      answer = await this.#connection.createAnswer();
-      await this.#connection.setLocalDescription(answer);
-    } catch (error) {
-      throw mediaErrors.bad_offer({ reason: errorMessage(error) }, { cause: error });
-    }
+    await this.#connection.setRemoteDescription({ type: 'offer', sdp });
+    await this.#arrange(sdp);
+    const answer = await this.#connection.createAnswer();
+    await this.#connection.setLocalDescription(answer);
     const { sdp: bare = '' } = answer;
     const ufrag = /^a=ice-ufrag:(\S+)/m.exec(bare)?.[1] ?? '';
     await this.#gathered(ufrag);
@@ -114,11 +109,7 @@ class WrtcPeer implements Peer {
   }
 
   async addCandidate({ candidate, mid, lineIndex }: Candidate): Promise<void> {
-    try {
-      await this.#connection.addIceCandidate({ candidate, sdpMid: mid, sdpMLineIndex: lineIndex });
-    } catch (error) {
-      throw mediaErrors.bad_candidate({ reason: errorMessage(error) }, { cause: error });
-    }
+    await this.#connection.addIceCandidate({ candidate, sdpMid: mid, sdpMLineIndex: lineIndex });
   }
 
   play({ samples, sampleRate }: AudioFrame): void {

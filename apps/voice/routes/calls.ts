@@ -2,7 +2,7 @@ import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
 import type { RouteDeps, VoiceApp } from '../components.ts';
 import { claimOf } from '../media/line-capacity.ts';
-import { mediaErrors } from '../media/peer.ts';
+import { mediaErrors } from '../media/media-errors.ts';
 
 const longestSdp = 256 * 1024;
 const connectionId = z.string().max(200);
