@@ -27,7 +27,7 @@ import { PluginHost } from './core/plugins.ts';
 import { agentFiles, createExchange } from './exchange.ts';
 import { sharedFlows } from './flows/flow-replica.ts';
 import { openA2aServer } from './gateway/a2a-gateway.ts';
-import { createApprovalRules } from './human/human-input.ts';
+import { createApprovalRules } from './human/approval-rules.ts';
 import { sharedQuestions } from './human/shared-questions.ts';
 import type { SwitchboardOptions } from './options.ts';
 import { createPlugins } from './plugins.ts';

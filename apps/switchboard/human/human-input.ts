@@ -1,12 +1,5 @@
 import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus';
-import {
-  actsForItself,
-  isDirectOperator,
-  maySee,
-  type OperatorAccess,
-  type Principal,
-  roleOf,
-} from '@trunkline/identity';
+import { maySee, type Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import type { Consent } from '@trunkline/policy';
 import { readVerdict } from '@trunkline/std';
@@ -16,6 +9,7 @@ import type { Question } from '../api-types.ts';
 import { onBehalfOf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
+import type { ApprovalRules } from './approval-rules.ts';
 import type { AskedCall, QuestionStore, SharedQuestion } from './question-store.ts';
 import type { SharedInput } from './shared-questions.ts';
 
@@ -135,7 +129,7 @@ export class HumanInput {
     by: Principal,
     { asOwner = false } = {},
   ): Promise<AnswerOutcome> {
-    const given = { requestId, answer, asOwner };
+    const given = { id: crypto.randomUUID(), requestId, answer, asOwner };
     const outcome = await this.#answerHere(given, by);
     if (outcome !== 'unknown' || this.#bus.status().engine === 'embedded') return outcome;
     const there = await this.#answerElsewhere(given, by);
@@ -146,8 +140,9 @@ export class HumanInput {
   }
 
   /** Keeps the answer to a question of a switchboard that is gone. */
-  async #answerCopy({ requestId, answer, asOwner }: GivenAnswer, by: Principal): Promise<AnswerOutcome> {
-    const { copies, isGone, answers } = this.#shared ?? {};
+  async #answerCopy(given: GivenAnswer, by: Principal): Promise<AnswerOutcome> {
+    const { requestId, answer, asOwner } = given;
+    const { copies, isGone } = this.#shared ?? {};
     const copy = copies?.shared(requestId);
     if (copy === undefined || (asOwner && !maySee(by, copy.owner))) return 'unknown';
     if (copy.answer !== null) return 'answered-already';
@@ -155,11 +150,7 @@ export class HumanInput {
     const refusal = this.refusalOf(copy, answer, by);
     if (refusal !== undefined) return refusal;
     if (!isGone?.(copies?.nodeOf(requestId) ?? '')) return 'unsure';
-    const counted = copy.approval ? countedAnswer(answer, by) : answer;
-    if (!(await answers?.keep(requestId, { answer: counted, by: by.id }))) return 'answered-already';
-    // Unless the work went on here meanwhile.
-    if (this.#store.get(requestId) === undefined) this.#store.adopt(copy);
-    return (await this.#accept(copy, counted, by)) ? 'kept' : 'answered-already';
+    return (await this.#accept(copy, given, by)) ? 'kept' : 'answered-already';
   }
 
   mayApprove(principal: Principal): boolean {
@@ -188,29 +179,39 @@ export class HumanInput {
     const fields = fieldsOf(payload);
     const [requestId, answer] = [text(fields.requestId), text(fields.answer)];
     if (requestId === undefined || answer === undefined || reply === undefined) return;
-    const given = { requestId, answer, asOwner: fields.asOwner === true };
+    const id = text(fields.id) ?? crypto.randomUUID();
+    const given = { id, requestId, answer, asOwner: fields.asOwner === true };
     const outcome = await this.#answerHere(given, principalOf(message));
     if (outcome === 'unknown') return;
     await this.#bus.publish({ topic: reply.topic, payload: { outcome }, correlationId });
   }
 
-  async #answerHere({ requestId, answer, asOwner }: GivenAnswer, by: Principal): Promise<AnswerOutcome> {
+  async #answerHere(given: GivenAnswer, by: Principal): Promise<AnswerOutcome> {
+    const { requestId, answer, asOwner } = given;
     const question = this.#store.get(requestId);
     if (question === undefined || (asOwner && !maySee(by, question.owner))) return 'unknown';
     if (question.answer !== null) return 'answered-already';
     if (this.#store.isWithdrawn(requestId)) return 'over';
     const refusal = this.refusalOf(question, answer, by);
     if (refusal !== undefined) return refusal;
-    const counted = question.approval ? countedAnswer(answer, by) : answer;
-    return (await this.#accept(question, counted, by)) ? 'accepted' : 'answered-already';
+    return (await this.#accept(question, given, by)) ? 'accepted' : 'answered-already';
   }
 
-  /** False when it was answered meanwhile. */
-  async #accept(question: Question, counted: string, by: Principal): Promise<boolean> {
+  /** False when it was answered meanwhile. Of answers given at several switchboards, the first on NATS counts at all of them. */
+  async #accept(question: Question, given: GivenAnswer, by: Principal): Promise<boolean> {
     const { requestId, correlationId, owner } = question;
-    if (!this.#store.answer(requestId, counted, by.id)) return false;
+    const counted = question.approval ? countedAnswer(given.answer, by) : given.answer;
+    const own = { answer: counted, by: by.id, id: given.id };
+    const first = this.#shared === undefined ? own : await this.#shared.answers.keep(requestId, own);
+    if (first === undefined) return false;
+    const copy = this.#shared?.copies.shared(requestId);
+    if (copy !== undefined && this.#store.get(requestId) === undefined) this.#store.adopt(copy);
+    if (this.#store.answer(requestId, first.answer, first.by)) this.#wake(requestId, first.answer);
+    // Whoever else has the question may have stored the same answer, and records it.
+    if (first !== own) return first.id === own.id;
+    // A switchboard of an earlier version took another.
+    if (this.#store.get(requestId)?.answer !== counted) return false;
     if (question.approval) this.#recordConsent(this.#consentOf(question, counted, by));
-    this.#wake(requestId, counted);
     const topic = `agent.input.response.${escapeSegment(requestId)}`;
     await this.#bus.publish({
       topic,
@@ -313,44 +314,6 @@ function countedAnswer(answer: string, { kind }: Principal): string {
   return isAlways && kind !== 'operator' && kind !== 'anonymous' ? 'yes for this task' : answer;
 }
 
-export interface ApprovalRules {
-  mayApprove(principal: Principal): boolean;
-  /** A person of `approvers.yaml`, in person. */
-  isApprover(principal: Principal): boolean;
-  where(): string;
-}
-
-interface ApprovalSettings {
-  access: Pick<OperatorAccess, 'isOpen'>;
-  approvers: () => readonly string[];
-  /** A person's names on the surfaces, as `approvers.yaml` has them. */
-  namesOf: (principal: Principal) => readonly string[];
-  url: () => string;
-}
-
-/**
- * Only the operator and paired persons on surfaces approve what an agent wants to run: no peer, model or schedule, nor
- * what these hand on for somebody who may.
- */
-export function createApprovalRules({ access, approvers, namesOf, url }: ApprovalSettings): ApprovalRules {
-  const isApprover = (principal: Principal) =>
-    principal.kind === 'person' &&
-    // Somebody whose account is disabled comes as a guest.
-    roleOf(principal) !== 'guest' &&
-    principal.via.length === 0 &&
-    namesOf(principal).some((name) => approvers().includes(name));
-  return {
-    isApprover,
-    mayApprove(principal) {
-      if (isDirectOperator(principal) || isApprover(principal)) return true;
-      const isSomebody = !actsForItself(principal) && roleOf(principal) !== 'guest';
-      return access.isOpen && principal.via.length === 0 && isSomebody;
-    },
-    where: () =>
-      `Only the operator can approve it, at ${url()}/app/questions, or an approver of approvers.yaml where it was asked.`,
-  };
-}
-
 /** Asks whoever the request is from; undefined if nobody answers in time. */
 export async function askPerson(
   humanInput: HumanInput,
@@ -380,6 +343,8 @@ export function createAskHuman(humanInput: HumanInput, asker: Asker, context: Sk
 }
 
 interface GivenAnswer {
+  /** Tells an answer that reaches several switchboards from another of the same words. */
+  id: string;
   requestId: string;
   answer: string;
   asOwner: boolean;

@@ -5,7 +5,8 @@ import type { Principal } from '@trunkline/identity';
 import type { Consent } from '@trunkline/policy';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createApprovalRules, HumanInput } from './human-input.ts';
+import { createApprovalRules } from './approval-rules.ts';
+import { HumanInput } from './human-input.ts';
 import { QuestionStore, type SharedQuestion } from './question-store.ts';
 import { createKeptAnswers, sharedQuestions } from './shared-questions.ts';
 import { createSurfaceQuestions } from './surface-questions.ts';
@@ -86,35 +87,86 @@ it('has one answer to a question that two switchboards know, and one use of it',
   copies.close();
 });
 
-it('uses an approval that was kept once, though two switchboards go on with the same work', async () => {
+/** Switchboards with stores of their own that keep answers on one bus. */
+async function openSwitchboards(names: readonly string[]) {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
   const sealing = {
-    seal: { seal: (words: string) => words },
-    exchange: { open: async (words: string) => words },
+    // No two are the same, as in life.
+    seal: { seal: (words: string) => JSON.stringify([crypto.randomUUID(), words]) },
+    exchange: { open: async (sealed: string) => JSON.parse(sealed)[1] },
   };
   const answers = createKeptAnswers(bus, sealing, silent);
-  const asked = { correlationId: 'c1', question: 'May I?', approval: true, owner: 'anonymous' };
-  store.open({ ...asked, requestId: 'r1' });
-  expect(await answers.keep('r1', { answer: 'yes', by: 'operator' })).toBe(true);
-  expect(await answers.keep('r1', { answer: 'no', by: 'operator' })).toBe(false);
-  const announced: Message[] = [];
-  await bus.subscribe('agent.input.request.#', (message) => void announced.push(message));
-  const opened = ['one', 'other'].map((name) => {
+  const consents: Consent[] = [];
+  const boards = names.map((name) => {
     const [own, copies] = ['own', 'copies'].map(
       (kind) => new QuestionStore(join(directory.path, `${name}-${kind}.db`)),
     ) as [QuestionStore, QuestionStore];
-    copies.take(store.shared('r1') as SharedQuestion, 'gone');
     const shared = { copies, isGone: (node: string) => node === 'gone', answers };
-    return { stores: [own, copies], input: new HumanInput(own, bus, rules, ignore, shared) };
+    const onNats = Object.assign(Object.create(bus), {
+      ...{ publish: bus.publish.bind(bus), subscribe: bus.subscribe.bind(bus) },
+      ...{ request: bus.request.bind(bus), status: () => ({ ...bus.status(), engine: 'nats' }) },
+    });
+    const record = (consent: Consent) => void consents.push(consent);
+    return { own, copies, input: new HumanInput(own, onNats, rules, record, shared) };
   });
+  const stop = async () => {
+    for (const { own, copies } of boards) for (const each of [own, copies]) each.close();
+    await bus.stop();
+  };
+  return { bus, answers, boards, consents, stop };
+}
+
+const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+
+it('uses an approval that was kept once, though two switchboards go on with the same work', async () => {
+  const { bus, answers, boards, stop } = await openSwitchboards(['one', 'other']);
+  const asked = { correlationId: 'c1', question: 'May I?', approval: true, owner: 'anonymous' };
+  store.open({ ...asked, requestId: 'r1' });
+  for (const { copies } of boards) copies.take(store.shared('r1') as SharedQuestion, 'gone');
+  const [yes, no] = ['yes', 'no'].map((answer) => ({ id: answer, answer, by: 'operator' }));
+  for (const given of [yes, no]) expect(await answers.keep('r1', given as never)).toEqual(yes);
+  const announced: Message[] = [];
+  await bus.subscribe('agent.input.request.#', (message) => void announced.push(message));
   const about = { tool: 'write_file', input: {}, subject };
   const given = await Promise.all(
-    opened.map(({ input }) => input.askApproval({ correlationId: 'c1', about }, 'May I?', 60_000)),
+    boards.map(({ input }) => input.askApproval({ correlationId: 'c1', about }, 'May I?', 60_000)),
   );
   expect(given.filter((answer) => answer !== undefined)).toEqual(['yes']);
   expect(announced).toEqual([]);
-  for (const each of opened.flatMap(({ stores }) => stores)) each.close();
-  await bus.stop();
+  await stop();
+});
+
+it('has one answer where two are given at once at two switchboards, and says so to the other person', async () => {
+  const { boards, stop } = await openSwitchboards(['at work', 'with a copy']);
+  const asked = { correlationId: 'c1', question: 'Which way?', approval: false, owner: 'anonymous' };
+  store.open({ ...asked, requestId: 'r1' });
+  const [atWork, other] = boards as [(typeof boards)[0], (typeof boards)[0]];
+  for (const { copies } of boards) copies.take(store.shared('r1') as SharedQuestion, 'gone');
+  const waiting = atWork.input.ask({ correlationId: 'c1' }, 'Which way?', 60_000);
+  await waitFor(() => atWork.own.get('r1') !== undefined);
+  // It was asked while nobody was at work yet: it does not know that work goes on.
+  const answers = ['Left', 'Right'];
+  const given = await Promise.all(
+    [atWork, other].map(({ input }, index) => input.answer('r1', answers[index] as string, operator)),
+  );
+  const counted = given.findIndex((outcome) => outcome !== 'answered-already');
+  expect([...given].toSorted()).toEqual([given[counted], 'answered-already'].toSorted());
+  expect(await waiting).toBe(answers[counted]);
+  for (const { own } of boards) expect(own.get('r1')?.answer).toBe(answers[counted]);
+  await stop();
+});
+
+it('accepts an answer that reaches two switchboards with the same question, and records consent once', async () => {
+  const { boards, consents, stop } = await openSwitchboards(['back', 'at work', 'asked']);
+  const asked = { correlationId: 'c1', question: 'May I?', approval: true, owner: 'anonymous' };
+  for (const { own, input } of boards.slice(0, 2)) {
+    own.open({ ...asked, requestId: 'r1' }, { tool: 'write_file', input: {}, subject });
+    await input.start();
+  }
+  expect(await boards[2]?.input.answer('r1', 'yes', operator)).toBe('accepted');
+  await waitFor(() => boards.slice(0, 2).every(({ own }) => own.get('r1')?.answer === 'yes'));
+  expect(consents).toHaveLength(1);
+  await stop();
 });
 
 it('shows a question in the words of whoever asked, whatever is announced under its id', async () => {

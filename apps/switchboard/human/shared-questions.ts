@@ -32,16 +32,17 @@ export function sharedQuestions(own: QuestionStore, copies: QuestionStore): Shar
   };
 }
 
-/** An answer that was given while the switchboard that asked was gone. */
+/** The first answer that was given to a question. */
 interface KeptAnswer {
+  id: string;
   answer: string;
   /** Id of the principal. */
   by: string;
 }
 
 interface KeptAnswers {
-  /** Keeps the first answer to a question; false when there is one. */
-  keep(requestId: string, kept: KeptAnswer): Promise<boolean>;
+  /** Keeps an answer unless there is one; gives the first, or undefined when that cannot be opened. */
+  keep(requestId: string, given: KeptAnswer): Promise<KeptAnswer | undefined>;
   recall(requestId: string): Promise<KeptAnswer | undefined>;
   /** True once for each question, wherever it is asked. */
   use(requestId: string): Promise<boolean>;
@@ -55,7 +56,7 @@ export interface SharedInput {
   answers: KeptAnswers;
 }
 
-/** Answers to questions of switchboards that are gone, in a memory of the bus: whoever goes on with the work reads them. */
+/** Answers in a memory of the bus: the first counts at all switchboards, and whoever goes on with the work reads it. */
 export function createKeptAnswers(bus: Bus, { seal, exchange }: Sealing, logger: Logger): KeptAnswers {
   let opening: Promise<Memory> | undefined;
   const memory = () => {
@@ -65,19 +66,28 @@ export function createKeptAnswers(bus: Bus, { seal, exchange }: Sealing, logger:
     });
     return opening;
   };
+  async function opened(requestId: string, sealed: string): Promise<KeptAnswer | undefined> {
+    try {
+      return JSON.parse(await exchange.open(sealed, requestId)) as KeptAnswer;
+    } catch (err) {
+      // It is asked again.
+      logger.warn({ err, requestId }, 'failed to open an answer that another switchboard keeps');
+      return undefined;
+    }
+  }
   return {
-    async keep(requestId, kept) {
-      const sealed = seal.seal(JSON.stringify(kept), requestId);
-      return (await (await memory()).keep(`answer-${requestId}`, sealed)) === sealed;
+    async keep(requestId, given) {
+      const sealed = seal.seal(JSON.stringify(given), requestId);
+      const first = await (await memory()).keep(`answer-${requestId}`, sealed);
+      return first === sealed ? given : await opened(requestId, first);
     },
     async recall(requestId) {
       try {
         const sealed = await (await memory()).recall(`answer-${requestId}`);
-        if (sealed === undefined) return undefined;
-        return JSON.parse(await exchange.open(sealed, requestId)) as KeptAnswer;
+        return sealed === undefined ? undefined : await opened(requestId, sealed);
       } catch (err) {
         // It is asked again.
-        logger.warn({ err, requestId }, 'failed to read an answer that was kept for another switchboard');
+        logger.warn({ err, requestId }, 'failed to read whether a question was answered elsewhere');
         return undefined;
       }
     },
