@@ -18,6 +18,8 @@ export interface NatsServer {
   url: string;
   /** The folder of JetStream's store. */
   store: string;
+  /** The end of the log of the process that runs now. */
+  log(): string;
   /** Ends the process, with SIGKILL unless another signal is named, and keeps its store. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Starts it again on the same port and store. */
@@ -83,7 +85,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   const port = await freePort();
   const file = join(directory.path, 'nats.conf');
   writeFileSync(file, configurationText(port, directory.path, options.configuration ?? ''));
-  let child = await launch(file);
+  let { child, log } = await launch(file);
   const kill = (signal: NodeJS.Signals = 'SIGKILL') => end(child, signal);
   return {
     port,
@@ -92,9 +94,10 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     get pid() {
       return child.pid as number;
     },
+    log: () => log(),
     kill,
     async start() {
-      child = await launch(file);
+      ({ child, log } = await launch(file));
     },
     async stop() {
       await kill();
@@ -112,7 +115,7 @@ function configurationText(port: number, directory: string, more: string): strin
   return `listen: 127.0.0.1:${port}\njetstream { store_dir: ${store} }\n${more}\n`;
 }
 
-async function launch(file: string): Promise<ChildProcess> {
+async function launch(file: string): Promise<{ child: ChildProcess; log(): string }> {
   const child = spawn(command ?? 'nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -120,7 +123,7 @@ async function launch(file: string): Promise<ChildProcess> {
   });
   const state = await waitFor(() => readiness(child, log), { timeoutMs: 60_000 });
   if (state === 'ended') throw new Error(`nats-server ended at once:\n${log}`);
-  return child;
+  return { child, log: () => log };
 }
 
 function readiness(child: ChildProcess, log: string): 'ready' | 'ended' | undefined {

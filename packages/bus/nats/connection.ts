@@ -5,6 +5,7 @@ import {
   connect,
   credsAuthenticator,
   type NatsConnection,
+  PermissionViolationError,
 } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
@@ -14,12 +15,16 @@ import type { NatsAccess } from './options.ts';
 const reconnectEveryMs = 250;
 /** Two that stay unanswered mean another server: one that stands still keeps its connections open. */
 const pingEveryMs = 4000;
+/** Missing permissions that are logged. */
+const mostMissing = 100;
 
 /** A connection that comes back by itself for as long as the bus runs. */
 export class Connection {
   readonly nats: NatsConnection;
   readonly #logger: BusLogger;
   readonly #listeners = new Set<(connected: boolean) => void>();
+  /** Each missing permission is logged once. */
+  readonly #missing = new Set<string>();
   #connected = true;
 
   constructor(nats: NatsConnection, logger: BusLogger) {
@@ -49,11 +54,20 @@ export class Connection {
   }
 
   async #watch(): Promise<void> {
-    for await (const { type } of this.nats.status()) {
+    for await (const status of this.nats.status()) {
+      const { type } = status;
       if (type === 'disconnect') this.#change(false, 'NATS connection lost; reconnecting');
       if (type === 'reconnect') this.#change(true, 'NATS connection restored');
+      if (type === 'error') this.#logMissing(status.error);
     }
     this.#change(false, 'NATS connection closed');
+  }
+
+  #logMissing(error: Error): void {
+    const problem = missingPermission(error);
+    if (problem === undefined || this.#missing.size >= mostMissing || this.#missing.has(problem)) return;
+    this.#missing.add(problem);
+    this.#logger.error({ problem }, 'NATS permission missing');
   }
 
   #change(connected: boolean, words: string): void {
@@ -63,6 +77,14 @@ export class Connection {
     else if (!this.nats.isClosed()) this.#logger.warn({}, words);
     for (const listener of this.#listeners) listener(connected);
   }
+}
+
+/** Which permission the user lacks, and where it is listed; undefined for any other failure. */
+export function missingPermission(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (!(error instanceof PermissionViolationError)) return missingPermission(error.cause);
+  const verb = error.operation === 'publish' ? 'publish' : 'subscribe';
+  return `The user of NATS may not ${verb} to ${error.subject}. Give it the permissions that docs/several-machines.md lists.`;
 }
 
 export async function openConnection(

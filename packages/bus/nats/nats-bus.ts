@@ -23,7 +23,7 @@ import type {
   SubscribeOptions,
   Subscription,
 } from '../port.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, missingPermission, openConnection } from './connection.ts';
 import { DurableConsumers } from './durable-consumers.ts';
 import { untilElected } from './jetstream-errors.ts';
 import { LossReports } from './loss-reports.ts';
@@ -305,6 +305,8 @@ class NatsBus extends BaseBus {
 }
 
 function throwUnanswered(error: unknown): never {
-  const words = `The journal on NATS stores nothing now: ${errorMessage(error)}. It may elect a leader; otherwise see whether more than half of its servers run.`;
+  const words =
+    missingPermission(error) ??
+    `The journal on NATS stores nothing now: ${errorMessage(error)}. It may elect a leader; otherwise see whether more than half of its servers run.`;
   throw new BusError('unavailable', words, { cause: error });
 }

@@ -14,7 +14,7 @@ import type { Settings } from '../options.ts';
 import type { BusLogger, Message } from '../port.ts';
 import { percentEncoded } from '../topics/topic.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, missingPermission } from './connection.ts';
 import { found } from './jetstream-errors.ts';
 import type { NatsSettings } from './options.ts';
 import { onlyForHeader } from './outbox.ts';
@@ -96,7 +96,9 @@ export async function openResources(connection: Connection, setup: ResourceSetup
       keeper,
     };
   } catch (error) {
-    const words = `The streams of the bus cannot be prepared on NATS: ${errorMessage(error)}. The server needs JetStream (nats-server -js; a leaf node does not pass it on) and room for ${settings.retainBytes} bytes.`;
+    const words =
+      missingPermission(error) ??
+      `The streams of the bus cannot be prepared on NATS: ${errorMessage(error)}. The server needs JetStream (nats-server -js; a leaf node does not pass it on) and room for ${settings.retainBytes} bytes.`;
     throw new BusError('engine_failed', words, { cause: error });
   }
 }

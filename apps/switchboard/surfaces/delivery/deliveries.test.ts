@@ -18,6 +18,13 @@ let boards: Board[];
 let sent: string[];
 let id: string;
 let failedAt: number;
+/** Claims that NATS has answered, and what their askers wait for then. */
+let claims: number;
+let claimed: (() => Promise<void>) | undefined;
+/** Names of those that died after the test began. */
+let gone: string[];
+/** When each started last, where not at first. */
+let startedAt: Record<string, number>;
 
 interface Board {
   replay(): Promise<number>;
@@ -29,7 +36,8 @@ beforeEach(async () => {
   directory = temporaryDirectory();
   bus = await createEmbeddedBus({ directory: join(directory.path, 'bus'), logger });
   gate = Promise.withResolvers();
-  [waiting, boards, sent] = [0, [], []];
+  [waiting, boards, sent, gone, startedAt] = [0, [], [], [], {}];
+  [claims, claimed] = [0, undefined];
   failedAt = Date.now() - 1000;
   ({ id } = await bus.publish({ topic, payload: { content: 'Hello' }, correlationId: 'c' }));
 });
@@ -42,7 +50,17 @@ afterEach(async () => {
 /** One that has a copy of the failed delivery of one that is gone. */
 async function board(name: string): Promise<Board> {
   const shared = {
-    ...{ publish: bus.publish.bind(bus), subscribe: bus.subscribe.bind(bus), memory: bus.memory.bind(bus) },
+    ...{ publish: bus.publish.bind(bus), subscribe: bus.subscribe.bind(bus) },
+    async memory(memory: string, options: Parameters<Bus['memory']>[1]) {
+      const kept = await bus.memory(memory, options);
+      const keep = async (key: string, value: string) => {
+        const first = await kept.keep(key, value);
+        claims += 1;
+        await claimed?.();
+        return first;
+      };
+      return { keep, recall: kept.recall.bind(kept) };
+    },
     status: () => ({ ...bus.status(), engine: 'nats' }),
     async history(query: object) {
       waiting += 1;
@@ -52,7 +70,11 @@ async function board(name: string): Promise<Board> {
   };
   const peers = {
     offer: () => undefined,
-    isGone: (node: string) => node === 'dead',
+    isGone: (node: string) => node === 'dead' || gone.includes(node),
+    list: () =>
+      [name, 'one', 'two']
+        .filter((node) => !gone.includes(node))
+        .map((node) => ({ node, startedAt: startedAt[node] ?? 1 })),
     askWithGap: async () => ({ answers: [], gap: {} }),
   };
   const deliveries = createDeliveries();
@@ -102,5 +124,28 @@ describe('a failed delivery of a switchboard that is gone', () => {
     await waitFor(() => sent.length > 0);
     await waitFor(() => [one, two].some((each) => each.state() === 'sent'));
     expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    ['is gone', () => void gone.push('one')],
+    [
+      'runs again and knows nothing of it',
+      () => {
+        startedAt.one = 2;
+      },
+    ],
+  ])('is sent by another when the one that claimed it %s', async (_, die) => {
+    const [one, two] = [await board('one'), await board('two')];
+    // It dies between its claim and its record.
+    claimed = () => new Promise(() => undefined);
+    gate.resolve();
+    void one.replay();
+    await waitFor(() => claims === 1);
+    claimed = undefined;
+    expect(await two.replay()).toBe(503);
+    die();
+    expect(await two.replay()).toBe(202);
+    await waitFor(() => sent.length > 0);
+    expect(sent).toEqual(['two']);
   });
 });

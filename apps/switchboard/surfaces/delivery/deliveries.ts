@@ -5,7 +5,6 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Delivery } from '../../api-types.ts';
-import { nodeName } from '../../cluster/leader.ts';
 import type { Peers } from '../../cluster/peers.ts';
 import type { SharedRows } from '../../cluster/row-replica.ts';
 import { redactMessage } from '../../control/redact.ts';
@@ -47,7 +46,7 @@ const query = z.object({
 /** Messages of a correlation searched for that of a delivery. */
 const searched = 1000;
 
-/** By then the others have the copy of whoever took a delivery over, or that one died with it. */
+/** By then the others have the copy of whoever took a delivery over. */
 const claimedMs = 60 * 60 * 1000;
 
 /** Starts before the surfaces and stops after them. */
@@ -80,12 +79,11 @@ export function createDeliveries(): Deliveries {
       mountDeliveries(app, bus, peers, { list, replay, takeOver });
     },
     async start({ bus, home, logger, options }: PluginContext) {
-      const node = await nodeName(home);
       const store = new DeliveryStore(join(home, 'deliveries.db'));
       const isShared = bus.status().engine !== 'embedded';
       const elsewhere = isShared ? new DeliveryStore(join(home, 'deliveries-elsewhere.db')) : undefined;
       const outbox = new Outbox({ bus, store, logger, retryMs: options.deliveryRetryMs });
-      running = { node, store, elsewhere, outbox };
+      running = { store, elsewhere, outbox };
       stopSweeping = hourly(() => {
         store.sweep();
         elsewhere?.sweep();
@@ -110,7 +108,6 @@ export function createDeliveries(): Deliveries {
 }
 
 interface Running {
-  node: string;
   store: DeliveryStore;
   /** Copies of the deliveries of other switchboards, where others share the bus. */
   elsewhere: DeliveryStore | undefined;
@@ -139,7 +136,7 @@ function sharedDeliveries(running: () => Running | undefined): SharedRows<Shared
 /** Queues a failed delivery of a switchboard that is gone, from the part that failed. */
 async function takenOver(
   id: string,
-  { node, store, elsewhere, outbox }: Running,
+  { store, elsewhere, outbox }: Running,
   bus: Bus,
   peers: Peers,
 ): Promise<'queued' | 'unknown' | 'unsure' | 'gone'> {
@@ -151,14 +148,40 @@ async function takenOver(
   const entries = await bus.history({ topic, correlationId, limit: searched }).catch(throwBusFailure);
   const message = entries.find((entry) => entry.message.id === id)?.message;
   if (message === undefined) return 'gone';
-  // Of several switchboards that are asked at once, one sends it.
-  const claims = await bus.memory('deliveries', { ttlMs: claimedMs }).catch(throwBusFailure);
-  const claim = createHash('sha256').update(`${id} ${owner} ${updatedAt}`).digest('hex');
-  if ((await claims.keep(claim, node).catch(throwBusFailure)) !== node) return 'unsure';
+  if (!(await claim(`${id} ${owner} ${updatedAt}`, bus, peers))) return 'unsure';
   // Meanwhile another request may have queued it here, or its owner may have shared a later state.
   if (elsewhere?.get(id)?.updatedAt !== updatedAt || !store.adopt(delivery, message)) return 'unknown';
   elsewhere.drop(id);
   return outbox.replay(id) ? 'queued' : 'unknown';
+}
+
+/** Of several switchboards that are asked at once, one sends it. One that died after its claim is succeeded. */
+async function claim(subject: string, bus: Bus, peers: Peers): Promise<boolean> {
+  const claims = await bus.memory('deliveries', { ttlMs: claimedMs }).catch(throwBusFailure);
+  const [self] = peers.list();
+  const own = `${self?.node} ${self?.startedAt}`;
+  let key = hashOf(subject);
+  for (;;) {
+    const holder = await claims.keep(key, own).catch(throwBusFailure);
+    const next = hashOf(`${key} ${holder}`);
+    // One that stood still meanwhile may have been taken for dead.
+    if (holder === own) return (await claims.recall(next).catch(throwBusFailure)) === undefined;
+    if (!isDead(holder, peers)) return false;
+    key = next;
+  }
+}
+
+/** Whether the process that made a claim has ended, also where another runs in its place. */
+function isDead(holder: string, peers: Peers): boolean {
+  const [node = '', startedAt] = holder.split(' ');
+  const known = peers.list().find((peer) => peer.node === node);
+  // Earlier versions did not say when they had started.
+  if (known === undefined || startedAt === undefined) return peers.isGone(node);
+  return String(known.startedAt) !== startedAt;
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 interface DeliveryRecords {
