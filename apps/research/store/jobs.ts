@@ -159,7 +159,10 @@ export class JobStore {
       .map(toJob);
   }
 
-  /** Writes the change and appends the events in one transaction, then wakes whoever follows the job. */
+  /**
+   * Writes the change and appends the events in one transaction, then wakes whoever follows the job. Followers get the
+   * events as they are given here: do not change them afterwards.
+   */
   commit(id: string, events: readonly NewEvent[], change: () => void = () => undefined): void {
     const timestamp = new Date().toISOString();
     const stamped = events.map(({ type, data }) => ({

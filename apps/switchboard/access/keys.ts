@@ -115,12 +115,17 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
   };
 }
 
-/** Keys of keys.yaml whose variable is set, by the names of their callers. */
+/** Keys of keys.yaml whose variable is set, by the names of their callers; with the variable where two have one name. */
 export function listedKeys(
   keys: readonly { name: string; envKey: string }[],
   env: Environment,
 ): Record<string, KeyFacts> {
-  const found = keys.map(({ name, envKey }) => ({ name, key: readVariable(envKey, env)?.trim() }));
+  const labelOf = ({ name, envKey }: { name: string; envKey: string }) =>
+    keys.filter((other) => other.name === name).length > 1 ? `${name} (${envKey})` : name;
+  const found = keys.map((each) => ({
+    name: labelOf(each),
+    key: readVariable(each.envKey, env)?.trim(),
+  }));
   return Object.fromEntries(found.flatMap(({ name, key }) => (key ? [[name, keyFacts(key)]] : [])));
 }
 

@@ -100,7 +100,11 @@ export function stepsUnlessElsewhere(steps: StepLog, isElsewhere?: () => Promise
 
 /** Callers choose ids of messages: under the same one, another's work and that of another agent stay apart. */
 export function turnOf(agent: string, { requestId, principal }: TurnOwner): string {
-  return JSON.stringify([requestId, agent, ownerOfMessage({ principal })]);
+  return turnOfOwner(agent, requestId, ownerOfMessage({ principal }));
+}
+
+export function turnOfOwner(agent: string, requestId: string, owner: string): string {
+  return JSON.stringify([requestId, agent, owner]);
 }
 
 interface TurnOwner {

@@ -71,6 +71,19 @@ describe('alerts', () => {
     await waitFor(() => board.on('operator.message.request').length === 3);
   });
 
+  it('do not take the words of a caller for those of the bus', async () => {
+    for (const stream of ['one', 'two', 'three'])
+      await board.bus.publish({
+        topic: 'system.error',
+        payload: { source: 'caller', error: `${stream} had vanished.`, stream },
+        principal: { kind: 'person', id: 'mallory', via: [] },
+      });
+    await waitFor(() => alerts().length > 0);
+    await settled();
+    expect(alerts().map(({ payload }) => [payload.severity, payload.key])).toEqual([['medium', 'caller:']]);
+    expect(board.on('operator.message.request')).toEqual([]);
+  });
+
   it('do not follow from alerts that could not be posted', async () => {
     await fail('deliveries', 'chat', 'no such channel', { topic: 'message.outbound.chat.alert' });
     await settled();

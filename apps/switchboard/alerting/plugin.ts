@@ -63,7 +63,8 @@ export class AlertingPlugin implements Plugin {
     const { source, plugin, error, topic, stream } = fieldsOf(message.payload);
     // Otherwise an alert that cannot be posted would cause the next one.
     if (topic === alertTopic) return;
-    if (typeof stream === 'string') {
+    // The bus itself publishes on behalf of nobody; a caller's words are held back as any other.
+    if (typeof stream === 'string' && message.principal === undefined) {
       await this.#lost(stream, text(error) ?? '', message, bus);
       return;
     }
@@ -83,11 +84,11 @@ export class AlertingPlugin implements Plugin {
     const principal = onBehalf(cause, 'switchboard');
     const about = { correlationId: cause.correlationId, parentId: cause.id, principal };
     const id = (purpose: string) => derivedId(cause.id, purpose);
-    const told = content.slice(0, longestText);
-    const alert: Alert = { key: `lost:${stream}`, severity: 'critical', content: told };
+    const text = content.slice(0, longestText);
+    const alert: Alert = { key: `lost:${stream}`, severity: 'critical', content: text };
     const source = { interface: 'alerting' };
     await bus.publish({ topic: alertTopic, payload: alert, source, id: id('alert'), ...about });
-    const payload = { content: told, urgency: 'high' };
+    const payload = { content: text, urgency: 'high' };
     await bus.publish({ topic: 'operator.message.request', payload, id: id('operator'), ...about });
   }
 

@@ -70,6 +70,20 @@ describe.skipIf(natsMissing !== undefined)('questions of a switchboard that was 
     await nats.stop();
   });
 
+  it('belong to work of which the others show what is known', async () => {
+    for (const board of boards) {
+      const { status, trace } = await waitFor(async () => {
+        const known = await flow(board);
+        return known?.trace.at(-1)?.event === 'note' ? known : undefined;
+      }, patient);
+      expect(status).toBe('blocked');
+      expect(trace.map(({ event }: Json) => event)).toEqual(['request', 'start', 'tool-start', 'note']);
+      expect(trace[1].details).toMatchObject({ agent: 'helm' });
+      expect(trace[2].details).toMatchObject({ name: 'ask_human', input: { question: 'Which colour?' } });
+      expect(trace[3].details.text).toContain('does not answer');
+    }
+  }, 300_000);
+
   it('are in the lists of the others all the time, and the first answer to each is kept', async () => {
     const statuses: number[] = [];
     const kept = await waitFor(async () => {

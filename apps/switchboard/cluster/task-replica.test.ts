@@ -43,7 +43,11 @@ it('tells what ended before it could, and takes over only from those who fall si
       seal: { seal: (text: string) => text },
       exchange: { open: async (text: string) => text },
     });
-    replica.attach({ engine, takeWebhook: ignore } as never);
+    const webhook = { removed: { taskId: 'hooked', id: 'hook' } };
+    const isShared: Promise<boolean>[] = [];
+    const push = { shareAgain: () => isShared.push(replica.shareWebhook(webhook)) };
+    replica.attach({ engine, takeWebhook: ignore, push } as never);
+    push.shareAgain();
     // A restart ends what ran before, and the plugins start later.
     const task = { id: 'cut-off', state: 'failed', history: [], artifacts: [] };
     await replica.share({ id: task.id, state: task.state, sequence: 2, snapshot: () => task } as never);
@@ -53,6 +57,9 @@ it('tells what ended before it could, and takes over only from those who fall si
     await vi.advanceTimersByTimeAsync(0);
     const entries = bus.published.filter(({ topic }) => topic === 'cluster.tasks');
     expect(JSON.stringify(entries)).toContain('cut-off');
+    // Whoever stores webhooks that others may not know learns that they do now.
+    expect(await Promise.all(isShared)).toEqual([false, true]);
+    expect(entries.filter(({ payload }) => JSON.stringify(payload).includes('hooked'))).toHaveLength(1);
 
     const greet = () => bus.publish({ topic: 'cluster.hello', payload: { node: 'two' } });
     await greet();

@@ -29,7 +29,7 @@ interface WebhookEntry {
   webhook: SharedWebhook;
 }
 
-type Server = Pick<A2aServer, 'engine' | 'takeWebhook'>;
+type Server = Pick<A2aServer, 'engine' | 'takeWebhook' | 'push'>;
 
 interface Started {
   log: SharedLog<{ sealed: string }>;
@@ -110,11 +110,8 @@ export function createTaskReplica({ seal, exchange }: Sealing) {
 
   /** Resolves with true when the others can read it, with false when it could not be told for now. */
   async function shareWebhook(webhook: SharedWebhook): Promise<boolean> {
-    const { taskId, id = '' } = 'added' in webhook ? webhook.added : webhook.removed;
-    if (started === undefined) {
-      untold?.set(`${taskId}/${id}`, async () => void (await shareWebhook(webhook)));
-      return false;
-    }
+    const { taskId } = 'added' in webhook ? webhook.added : webhook.removed;
+    if (started === undefined) return false;
     const { log, node, logger } = started;
     try {
       const entry: WebhookEntry = { node, webhook };
@@ -178,6 +175,7 @@ export function createTaskReplica({ seal, exchange }: Sealing) {
     started = running;
     untold = undefined;
     for (const tellNow of waiting?.values() ?? []) void tellNow();
+    server.push?.shareAgain();
     timer = setInterval(() => look(running), lookEveryMs).unref();
   }
 

@@ -11,6 +11,7 @@ import type { Peers } from '../cluster/peers.ts';
 import { fieldsOf, retriesOf } from '../dispatch/request.ts';
 import { retryAfterSeconds, throwBusFailure } from '../errors.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
+import { knownTrace } from '../flows/known-trace.ts';
 import type { SurfaceSenders } from '../surfaces/senders.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -77,7 +78,13 @@ export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
     const { flow, owner: _, ...rest } = known;
     return { ...flow, ...rest };
   };
-  const copyOf = (id: string, viewer: Principal) => elsewhere && seenBy(id, viewer, elsewhere);
+  /** Open work is shared without its trace. */
+  const copyOf = async (id: string, viewer: Principal) => {
+    const copy = elsewhere && seenBy(id, viewer, elsewhere);
+    const shared = elsewhere?.shared(id);
+    if (copy === undefined || shared === undefined || copy.status === 'complete') return copy;
+    return { ...copy, trace: await knownTrace(shared, steps) };
+  };
   peers.offer('flows', (query, viewer) => {
     const { since, status, limit } = listQuery.parse(query);
     return store.list({ since, status, limit, principal: viewer });
@@ -115,9 +122,10 @@ export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
   const { flow_unknown, flow_unsure, request_gone, flow_open, steps_gone } = errors;
   /** The copy that changed last, here or elsewhere. */
   const find = async (id: string, viewer: Principal): Promise<FlowDetails> => {
-    const known = [seenBy(id, viewer), copyOf(id, viewer)].filter((flow) => flow !== undefined);
     const { answers, gap } = await peers.askWithGap<FlowDetails>('flow', { id }, viewer);
-    const [flow] = newestOf([known.toReversed(), answers]);
+    const own = seenBy(id, viewer);
+    const copy = answers.length === 0 ? await copyOf(id, viewer) : undefined;
+    const [flow] = newestOf([[copy, own].filter((known) => known !== undefined), answers]);
     if (flow !== undefined) return flow;
     if (gap.incomplete) throw flow_unsure({ id }, { headers: { 'retry-after': String(retryAfterSeconds) } });
     throw flow_unknown({ id });

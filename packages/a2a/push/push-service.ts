@@ -76,7 +76,7 @@ export class PushService implements TaskObserver {
 
   /** Takes over a webhook of another service; `ended` is its task, where the end that stands was reached here. */
   take(change: SharedWebhook, ended: Task | undefined): void {
-    this.#store.forgetUnshared(change);
+    this.#note(() => this.#store.forgetUnshared(change));
     if ('removed' in change) {
       this.#remove(change.removed.taskId, change.removed.id);
       return;
@@ -105,7 +105,9 @@ export class PushService implements TaskObserver {
   async delete(taskId: string, id: string | undefined): Promise<void> {
     const ids = id === undefined ? this.list(taskId).map((config) => config.id) : [id];
     this.#remove(taskId, id);
-    await Promise.all(ids.map((each) => this.#share({ removed: { taskId, id: each } })));
+    // Others may have some that are not known here yet. Not sent again later: it would remove what came after it.
+    const all = id === undefined ? [this.#options.share?.({ removed: { taskId } })] : [];
+    await Promise.all([...all, ...ids.map((each) => this.#share({ removed: { taskId, id: each } }))]);
   }
 
   #keep(config: PushConfig): void {
@@ -136,7 +138,7 @@ export class PushService implements TaskObserver {
    * Gives the tasks whose end was reached here and must be shared first.
    */
   recover(find: (taskId: string) => Task | undefined): ReadonlySet<string> {
-    this.#shareAgain();
+    this.shareAgain();
     const unshared = new Set<string>();
     for (const config of this.#store.unsettled(this.#options.clock.now())) {
       const task = find(config.taskId);
@@ -176,7 +178,7 @@ export class PushService implements TaskObserver {
     this.#note(() => {
       this.#store.sweep(this.#options.clock.now());
       this.#load();
-      this.#shareAgain();
+      this.shareAgain();
     });
   }
 
@@ -206,7 +208,8 @@ export class PushService implements TaskObserver {
     await this.#tell(number, change);
   }
 
-  #shareAgain(): void {
+  /** Shares the webhooks that others may not know. */
+  shareAgain(): void {
     if (this.#options.share === undefined) return;
     for (const { number, change } of this.#store.unshared()) void this.#tell(number, change);
   }

@@ -198,3 +198,16 @@ it('shares after a restart what could not be shared before it, as it stands then
   expect(told.filter(({ path }) => path === '/hook/kept')).toHaveLength(1);
   expect(told.filter(({ path }) => path === '/hook/old' || path === '/hook/gone')).toEqual([]);
 });
+
+it('deletes all webhooks of a task, also one of which whoever deletes them does not know yet', async () => {
+  const { start, read } = sharing();
+  const runner = await start('runner', new SteppedAgent().script);
+  const [one, other] = [await start('one', echo), await start('other', echo)];
+  const taskId = await begin(runner, { id: 'first', url: `${hook.url}/first` });
+  for (const [name, agent] of Object.entries({ one, other })) read(name, agent);
+  const pushNotificationConfig = { id: 'unread', url: `${hook.url}/unread` };
+  await rpc(other, 'tasks/pushNotificationConfig/set', { taskId, pushNotificationConfig });
+  await one.push?.delete(taskId, undefined);
+  for (const [name, agent] of Object.entries({ runner, other })) read(name, agent);
+  expect([runner, other].map(({ push }) => push?.list(taskId))).toEqual([[], []]);
+});
