@@ -7,11 +7,8 @@ import type { RequestedCall } from './model-step.ts';
 /** The same call may fail this often; after that it is not run again. */
 const mostFailures = 2;
 
-/** The same call may give the same result, or change something, this often; after that it is not run again. */
+/** The same call may run this often with no new one in between, give the same result or change something; after that it is not run again. */
 const mostRepeats = 3;
-
-/** A call that looks may be repeated this often with no other in between; one that may also change something, with no new one. */
-const mostInRow = 8;
 
 /** A model that asks for a refused call this often is stuck. */
 const mostRefusals = 2;
@@ -22,25 +19,25 @@ interface Seen {
   results: Map<string, number>;
   refused: number;
   kind: Kind;
+  /** Runs since a new call came in between, and how many new calls there had been by then. */
+  inRow: { runs: number; newCalls: number };
 }
 
 /** Whether a call only looks, only changes something, or may do both. */
 type Kind = 'looks' | 'changes' | 'both';
 
 /**
- * The calls of a turn, to stop a model that makes the same one for ever. One that looks at something goes on while its
- * results change, but not eight times at a stretch; one that only changes something does not: a new task has a new number each time. One that may do both
- * goes on while its results are new, and while a call that was not made before comes in between (edit, test, edit, test).
+ * The calls of a turn, to stop a model that makes the same one for ever: after three, whatever its results. One that
+ * looks, or may do both, starts again when a call that was not made before comes in between and its result is a new one
+ * (edit, test, edit, test); one that only changes something does not: a new task has a new number each time.
  */
 export class RepeatedCalls {
   readonly #seen = new Map<string, Seen>();
   readonly #failures = new Map<string, string[]>();
   /** How often each call has begun within the answer under way: none has a result while the others begin. */
   readonly #begun = new Map<string, number>();
-  /** Calls that may have changed something, from the last one on that was new. */
-  #row = 0;
-  /** The last call, and how often it was made at a stretch. */
-  #last = { key: '', runs: 0 };
+  /** Calls that were made for the first time: all, and those that may have changed something. */
+  readonly #new = { all: 0, changing: 0 };
   /** The tool that the model does not let go of. */
   stuckOn: string | undefined;
 
@@ -67,14 +64,17 @@ export class RepeatedCalls {
       return;
     }
     const kind = kindOf(effects);
-    this.#last = { key, runs: this.#last.key === key ? this.#last.runs + 1 : 1 };
     const before = this.#seen.get(key);
-    if (kind !== 'looks') this.#row = before === undefined ? 1 : this.#row + 1;
+    if (before === undefined) {
+      this.#new.all += 1;
+      if (kind !== 'looks') this.#new.changing += 1;
+    }
     const { runs, results } = before ?? { runs: 0, results: new Map<string, number>() };
     const count = results.get(result) ?? 0;
     if (kind === 'looks') results.clear();
     results.set(result, count + 1);
-    this.#seen.set(key, { runs: runs + 1, results, refused: 0, kind });
+    const inRow = { runs: this.#inRow(before) + 1, newCalls: this.#newCalls(kind) };
+    this.#seen.set(key, { runs: runs + 1, results, refused: 0, kind, inRow });
   }
 
   /** Why the call is not run again; undefined where it may run. */
@@ -85,23 +85,28 @@ export class RepeatedCalls {
     if (failures.length >= mostFailures)
       return `this call of ${name} with the same arguments has failed ${failures.length} times and was not run again; the last time: ${quote(failures.at(-1) ?? '')} Change the arguments or do without.`;
     const seen = this.#seen.get(key);
-    const repeats = repeatsOf(seen);
-    const inRow = seen?.kind === 'looks' ? this.#stretch(key) : seen === undefined ? 0 : this.#row;
-    if (seen !== undefined && (repeats >= mostRepeats || inRow >= mostInRow)) {
+    const same = repeatsOf(seen);
+    const repeats = Math.max(same, this.#inRow(seen));
+    if (seen !== undefined && repeats >= mostRepeats) {
       seen.refused += 1;
       if (seen.refused >= mostRefusals) this.stuckOn = name;
-      const isSame = repeats >= mostRepeats && seen.kind !== 'changes';
-      const what = isSame ? `has given the same result ${repeats}` : `was run ${seen.runs}`;
+      const isSame = same >= mostRepeats && seen.kind !== 'changes';
+      const what = isSame ? `has given the same result ${same}` : `was run ${seen.runs}`;
       return `this call of ${name} with the same arguments ${what} times and was not run again. Use the result that you have: answer now, or do something else.`;
     }
     const begun = this.#begun.get(key) ?? 0;
-    const isFull = begun + repeats >= mostRepeats || begun + inRow >= mostInRow;
-    if (begun === 0 || !isFull) return undefined;
+    if (begun === 0 || begun + repeats < mostRepeats) return undefined;
     return `the same call of ${name} with the same arguments stands more than once in this answer, and this one was not run. Use the results of the others.`;
   }
 
-  #stretch(key: string): number {
-    return this.#last.key === key ? this.#last.runs : 0;
+  #inRow(seen: Seen | undefined): number {
+    if (seen === undefined || seen.inRow.newCalls !== this.#newCalls(seen.kind)) return 0;
+    return seen.inRow.runs;
+  }
+
+  /** The new calls that give a reason to repeat one of this kind: what changes nothing is none for a command. */
+  #newCalls(kind: Kind): number {
+    return kind === 'looks' ? this.#new.all : this.#new.changing;
   }
 }
 

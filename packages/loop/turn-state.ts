@@ -149,7 +149,7 @@ export function reachedLimit({ state, options, deps }: Turn): ReachedLimit | und
   if (stuckOn !== undefined) {
     return {
       finishReason: 'steps',
-      words: `I stopped because I called ${stuckOn} again and again with the same arguments and the same result. Ask me another way, or set LLM_MODEL to another model.`,
+      words: `I stopped because I called ${stuckOn} again and again with the same arguments. Ask me another way, or set LLM_MODEL to another model.`,
     };
   }
   if (state.steps < limits.steps) return undefined;
