@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, createLogger, type Environment, readOptions } from '@trunkline/config';
 import { freePort, startModelServer, type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
@@ -114,7 +114,12 @@ describe('variables and flags', () => {
       const found = async (config: string, shared: Environment = {}) => {
         writeFileSync(join(folder, 'agent.yaml'), config);
         const env = { TRUNKLINE_HOME: home.path, ...shared };
-        return await diagnoseOwnModel(optionsWith(env), env, AbortSignal.timeout(60_000));
+        return await diagnoseOwnModel(optionsWith(env), env, {
+          signal: AbortSignal.timeout(60_000),
+          probe: async (gateway, subject) => [
+            { subject, state: 'ok', words: `probed ${gateway.languageModel().modelId}` },
+          ],
+        });
       };
       const subject = 'model of the agent';
       const shared = { LLM_GATEWAY_URL: server.url, LLM_API_KEY: 'right', LLM_MODEL: 'large' };
@@ -127,10 +132,21 @@ describe('variables and flags', () => {
       expect(await found('model: { name: huge }', shared)).toMatchObject([
         { subject, state: 'failed', words: expect.stringContaining('The model in agent.yaml is "huge"') },
       ]);
+      writeFileSync(
+        join(home.path, 'models.yaml'),
+        `roles: { chat: { model: huge, url: "${server.url}", api_key: right } }`,
+      );
+      expect(await found('model: {}')).toEqual([]);
+      expect(await found('model: { name: large }')).toMatchObject([
+        { subject, state: 'ok', words: expect.stringContaining('large is ready') },
+        { subject, state: 'ok', words: 'probed large' },
+      ]);
+      rmSync(join(home.path, 'models.yaml'));
       expect(await found('modle: {}', shared)).toMatchObject([{ subject, state: 'failed' }]);
       writeFileSync(join(folder, 'secrets.yaml'), 'model: { api_key: right }');
       expect(await found(`model: { api_base: "${server.url}", name: large }`)).toMatchObject([
         { subject, state: 'ok', words: expect.stringContaining('large is ready') },
+        { subject, state: 'ok', words: 'probed large' },
       ]);
     } finally {
       await server.stop();

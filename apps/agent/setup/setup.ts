@@ -11,7 +11,7 @@ import {
   SecretStoreError,
   secretReference,
 } from '@trunkline/config';
-import { createModelGateway, gatewaySettings } from '@trunkline/llm';
+import { createModelGateway, gatewaySettings, type ModelGateway } from '@trunkline/llm';
 import type { Diagnosis } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
 import { ifExists, writeFileAtomic } from '@trunkline/storage';
@@ -81,11 +81,17 @@ export function modelOverrides(
   );
 }
 
-/** Asks the model of the agent where its configuration or CORE_MODEL names another than the variables do. */
+/** Asks the model of the agent where its configuration or CORE_MODEL names another than the variables do, and probes it if it answers. */
 export async function diagnoseOwnModel(
   options: AgentOptions,
   env: Environment,
-  signal: AbortSignal,
+  {
+    signal,
+    probe,
+  }: {
+    signal: AbortSignal;
+    probe(gateway: ModelGateway, subject: string): Promise<Diagnosis[]>;
+  },
 ): Promise<Diagnosis[]> {
   const subject = 'model of the agent';
   try {
@@ -97,17 +103,21 @@ export async function diagnoseOwnModel(
       config ?? configSchema.parse({}),
       secrets ?? secretsSchema.parse({}),
     );
-    const isShared = isSameEndpoint(url, options.llmGatewayUrl) && model === options.llmModel;
-    if (url === undefined || isShared) return [];
-    const own = { ...options, llmGatewayUrl: url, llmApiKey: apiKey, llmModel: model };
+    const shared = gatewaySettings(options, { env });
+    const own = gatewaySettings(
+      { ...options, llmGatewayUrl: url, llmApiKey: apiKey, llmModel: model },
+      { env },
+    );
+    const isShared = isSameEndpoint(own.url, shared.url) && own.model === shared.model;
+    if (own.url === undefined || isShared) return [];
     const gateway = createModelGateway({
-      ...gatewaySettings(own, { env }),
+      ...own,
       file: 'agent.yaml',
       roles: undefined,
       visionModel: undefined,
     });
     const { ok, message } = await gateway.check(signal);
-    if (ok) return [{ subject, state: 'ok', words: message }];
+    if (ok) return [{ subject, state: 'ok', words: message }, ...(await probe(gateway, subject))];
     const advice = 'The agent alone uses it: the page Settings of its console names it, or CORE_MODEL.';
     return [{ subject, state: 'failed', words: message, advice }];
   } catch (error) {

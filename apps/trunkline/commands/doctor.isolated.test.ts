@@ -53,7 +53,7 @@ describe('trunkline doctor', () => {
     beforeAll(async () => {
       const model = await startModelServer({
         apiKey: 'right',
-        models: ['small', 'large'],
+        models: ['small', 'large', 'strict'],
         ownedBy: 'vllm',
         script: ({ tools }) =>
           tools === undefined
@@ -71,6 +71,9 @@ describe('trunkline doctor', () => {
       cleanups.push(() => provider.stop());
       const environment = {
         ...modelAt(model, 'right', 'large'),
+        CORE_MODEL: 'small',
+        LLM_JUDGE_MODEL: 'strict',
+        LLM_FAST_MODEL: 'large',
         OIDC_ISSUER: provider.issuer,
         OIDC_CLIENT_ID: 'trunkline',
         OIDC_NAME: 'Example ID',
@@ -82,7 +85,7 @@ describe('trunkline doctor', () => {
       };
       writeFileSync(join(data.path, 'models.yaml'), 'models:\n  large:\n    images: false # mine\n');
       result = await doctor(environment, { flags: ['--fix'] });
-    }, 60_000);
+    }, 300_000);
 
     it('says that the model is ready', () => {
       expect(result.output).toMatch(/^ok {6}model .*large is ready/m);
@@ -95,10 +98,23 @@ describe('trunkline doctor', () => {
       expect(result.output).toMatch(/^note {4}model context +.*LLM_CONTEXT_TOKENS/m);
     });
 
+    it.each([
+      ['model of the agent', 'small'],
+      ['model for judge', 'strict'],
+    ])('tries the %s too, as it is another one', (subject, name) => {
+      expect(result.output).toMatch(new RegExp(`^ok {6}${subject} +${name} is ready at `, 'm'));
+      expect(result.output).toMatch(new RegExp(`^ok {6}${subject} +answers within`, 'm'));
+      expect(result.output).toMatch(new RegExp(`^ok {6}${subject} +calls tools, by the API`, 'm'));
+      expect(result.output).toMatch(
+        new RegExp(`^ok {6}model settings +set .*tools: native.* for ${name} `, 'm'),
+      );
+      expect(result.output).not.toContain('model for helper');
+    });
+
     it('sets what it found, says so, and leaves what was set', () => {
       expect(result.output).toMatch(/^ok {6}model settings +set tools: native for large in .*models\.yaml/m);
       const models = readFileSync(join(data.path, 'models.yaml'), 'utf8');
-      expect(models).toBe('models:\n  large:\n    images: false # mine\n    tools: native\n');
+      expect(models).toContain('models:\n  large:\n    images: false # mine\n    tools: native\n');
     });
 
     it('knows a service that listens on an address of its own', () => {

@@ -1,9 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AgentOptions, diagnoseOwnModel, diagnoseSchedules } from '@trunkline/agent';
+import { type AgentOptions, diagnoseSchedules } from '@trunkline/agent';
 import {
   ConfigError,
-  createLogger,
   defineOptions,
   type Environment,
   homeOptions,
@@ -11,28 +10,17 @@ import {
   reloadEnvironmentFile,
   toggle,
 } from '@trunkline/config';
-import { describeModelFile, findModelFile } from '@trunkline/gguf';
-import { StartError } from '@trunkline/http';
-import {
-  createModelGateway,
-  gatewaySettings,
-  isFree,
-  type ModelGateway,
-  ModelsFile,
-  modelRoles,
-  type ProfileSection,
-} from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
 import { Policy } from '@trunkline/policy';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAccess, type Diagnosis } from '@trunkline/service';
-import { testGateway, testModelFile } from '@trunkline/setup';
-import { errorMessage, type ModelTest, systemCode } from '@trunkline/std';
+import { errorMessage, systemCode } from '@trunkline/std';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseBus, diagnoseSurfaces } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseIceServers, diagnoseSpeech } from '@trunkline/voice';
 import { checkAddresses } from '../doctor/addresses.ts';
 import { mend } from '../doctor/mend.ts';
+import { checkModels } from '../doctor/models.ts';
 import { checkPorts } from '../doctor/ports.ts';
 import { readServiceOptions, type ServiceOptions } from '../fleet/service-options.ts';
 import { settingNotes } from '../misspelt.ts';
@@ -45,11 +33,6 @@ const words = { ok: 'ok', warning: 'note', failed: 'FAILED' } as const;
 const STATE = 7;
 
 const SUBJECT = 22;
-
-const LIMIT_MS = 10_000;
-
-/** A model on this machine may have to be loaded first. */
-const PROBE_LIMIT_MS = 120_000;
 
 const LOW_BYTES = 1024 ** 3;
 
@@ -111,8 +94,7 @@ const examine = defineCommand({
     const services = readServiceOptions(options, env);
     const checks: Promise<Diagnosis[]>[] = [
       checkSettings(env),
-      checkModel(services.agent, env, { isAsked: options.probe, saves: options.fix }),
-      diagnoseOwnModel(services.agent, env, AbortSignal.timeout(LIMIT_MS)),
+      checkModels(services.agent, env, { isAsked: options.probe, saves: options.fix }),
       diagnoseCalls(),
       diagnoseIceServers(services.voice.iceServers),
       diagnoseSpeech(services.voice),
@@ -188,128 +170,6 @@ async function roomAt(path: string): Promise<Diagnosis> {
 function roomWords(bytes: number): string {
   const gigabytes = bytes / 1024 ** 3;
   return gigabytes >= 1 ? `${gigabytes.toFixed(1)} GiB` : `${(gigabytes * 1024).toFixed(1)} MiB`;
-}
-
-interface Trial {
-  /** The model is tried even where that costs money. */
-  isAsked: boolean;
-  /** What the trial finds is written into models.yaml. */
-  saves: boolean;
-}
-
-/** Looks into the model file, or asks the model endpoint whether it answers, takes the key and has the model. */
-async function checkModel(options: AgentOptions, env: Environment, trial: Trial): Promise<Diagnosis[]> {
-  try {
-    const file = findModelFile(options, env);
-    const models = new ModelsFile({ home: options.trunklineHome, env });
-    const chat =
-      file === undefined
-        ? await checkChatModel(models, options, env, trial)
-        : await checkModelFile(file, options, trial.isAsked);
-    return [...chat, ...(await checkRoles(models))];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const advice = 'Mend models.yaml in TRUNKLINE_HOME.';
-    return [{ subject: 'model', state: 'failed', words: error.message, advice }];
-  }
-}
-
-async function checkChatModel(
-  models: ModelsFile,
-  options: AgentOptions,
-  env: Environment,
-  trial: Trial,
-): Promise<Diagnosis[]> {
-  const subject = 'model';
-  const gateway = createModelGateway({
-    ...gatewaySettings(options, { env, file: models }),
-    roles: undefined,
-    visionModel: undefined,
-  });
-  const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
-  if (!ok) return [{ subject, state: 'failed', words: message }];
-  if (gateway.describe().demo) return [{ subject, state: 'warning', words: message }];
-  return [{ subject, state: 'ok', words: message }, ...(await tryModel(gateway, models, trial))];
-}
-
-/** Asks each endpoint that a role alone has; those without one share that of the chat. */
-async function checkRoles(models: ModelsFile): Promise<Diagnosis[]> {
-  const others = modelRoles.filter((role) => role !== 'chat');
-  const findings = others.map(async (role): Promise<Diagnosis[]> => {
-    const { model, url, api_key: apiKey } = models.role(role) ?? {};
-    if (url === undefined) return [];
-    const gateway = createModelGateway({ url, apiKey, model, file: 'models.yaml' });
-    const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
-    return [{ subject: `model for ${role}`, state: ok ? 'ok' : 'failed', words: message }];
-  });
-  return (await Promise.all(findings)).flat();
-}
-
-/** Describes the file; loads and tries it only when asked, as that takes its whole size in memory. */
-async function checkModelFile(file: string, options: AgentOptions, isAsked: boolean): Promise<Diagnosis[]> {
-  const described: Diagnosis = { subject: 'model', ...(await describeModelFile(file)) };
-  if (described.state === 'failed') return [described];
-  if (!isAsked) {
-    const words = 'not tried, as it has to be loaded first: trunkline doctor --probe does it.';
-    return [described, { subject: 'model abilities', state: 'ok', words }];
-  }
-  const logger = createLogger({ name: 'doctor', level: 'ERROR', destination: process.stderr });
-  try {
-    const { findings } = await testModelFile(
-      file,
-      { home: options.trunklineHome, logger, settings: options },
-      AbortSignal.timeout(PROBE_LIMIT_MS),
-    );
-    return [described, ...abilities(findings)];
-  } catch (error) {
-    // A stranger holds its port.
-    if (!(error instanceof StartError)) throw error;
-    return [described, { subject: 'model answer', state: 'failed', words: error.message }];
-  }
-}
-
-/** Tries an answer, a tool call and an image: unasked only where that costs nothing. */
-async function tryModel(gateway: ModelGateway, models: ModelsFile, trial: Trial): Promise<Diagnosis[]> {
-  const model = gateway.languageModel();
-  if (!trial.isAsked && !isFree(model)) {
-    const words = 'not tried, as it may cost money: trunkline doctor --probe tries it with a few tokens.';
-    return [{ subject: 'model abilities', state: 'ok', words }];
-  }
-  const { findings, facts } = await testGateway(gateway, AbortSignal.timeout(PROBE_LIMIT_MS));
-  return [...abilities(findings), ...(await keep(models, model.modelId, facts, trial))];
-}
-
-/** Writes into models.yaml what was found and is not said there; without `--fix` it says what it would write. */
-async function keep(
-  models: ModelsFile,
-  modelId: string,
-  found: ProfileSection,
-  { saves }: Trial,
-): Promise<Diagnosis[]> {
-  const facts = models.unsaved(modelId, found);
-  const said = Object.entries(facts).map(([name, value]) => `${name}: ${value}`);
-  if (said.length === 0) return [];
-  const subject = 'model settings';
-  if (!saves) {
-    const words = `${said.join(', ')} was found of ${modelId} and is not set: trunkline doctor --fix writes it into models.yaml.`;
-    return [{ subject, state: 'ok', words }];
-  }
-  try {
-    await models.save(modelId, facts);
-  } catch (error) {
-    // The file may be mounted read-only, belong to another user, or have been changed meanwhile.
-    const advice = `Let this user write ${models.file}, or add it there under models, ${modelId}: ${said.join(', ')}.`;
-    return [{ subject, state: 'warning', words: errorMessage(error), advice }];
-  }
-  return [{ subject, state: 'ok', words: `set ${said.join(', ')} for ${modelId} in ${models.file}.` }];
-}
-
-function abilities(findings: ModelTest['findings']): Diagnosis[] {
-  return findings.map(({ subject, ok, words }) => ({
-    subject: `model ${subject}`,
-    state: ok ? 'ok' : 'warning',
-    words,
-  }));
 }
 
 /** Whether programs that a model, a plugin or a configuration chose are kept apart from the services. */
