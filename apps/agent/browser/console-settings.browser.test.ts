@@ -1,4 +1,5 @@
 import {
+  axeViolations,
   checkLooks,
   describeWithBrowser,
   type ModelServer,
@@ -225,6 +226,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     const review = page.getByRole('dialog', { name: 'What files says about its tools' });
     await review.getByText('Adds.').waitFor(SOON);
     await checkLooks(opened);
+    expect(await axeViolations(page, 'dialog')).toEqual([]);
     await review.getByRole('button', { name: 'Not now' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'files' }).last();
     await row.getByText('Connected').waitFor();

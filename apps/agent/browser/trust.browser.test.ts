@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
 import { operatorAccess } from '@trunkline/identity';
-import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import {
+  axeViolations,
+  checkLooks,
+  describeWithBrowser,
+  type ModelServer,
+  startModelServer,
+} from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
@@ -115,6 +121,14 @@ describeWithBrowser('the trust page', () => {
     await page.getByRole('button', { name: 'Revoke key laptop' }).click();
     await page.getByRole('button', { name: 'Revoke', exact: true }).last().click();
     await expect.poll(() => page.getByText('Key laptop').count()).toBe(0);
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    const asked = page.getByRole('dialog', { name: 'Who is Eve?' });
+    await asked.waitFor();
+    expect(await axeViolations(page, 'dialog')).toEqual([]);
+    await asked.getByLabel('Person').selectOption('Ada');
+    await asked.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('discord:77', { exact: true }).waitFor();
+    await expect.poll(() => page.getByText('They ask to be let in').count()).toBe(0);
   });
 
   it('names weak spots and what to do, also in the settings', async () => {

@@ -130,17 +130,13 @@ export const DIALOGS: Readonly<Record<string, readonly DialogPath[]>> = {
 
 /** Dialogs that need more than a click, and the tests that look at them with axe. */
 export const OPENED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'apps/agent/console/pages/connections/McpTab.tsx': 'apps/agent/browser/console-settings.browser.test.ts',
   'apps/voice/client/VoicePage.tsx': 'apps/voice/client/page.browser.test.ts',
+  'packages/ui/pages/setup/ModelStep.tsx': 'apps/trunkline/pages/setup.browser.test.ts',
+  'packages/ui/pages/trust/Pairings.tsx': 'apps/agent/browser/trust.browser.test.ts',
   'packages/ui/src/api/ApiProvider.tsx': 'apps/trunkline/pages/sign-in.browser.test.ts',
   'packages/ui/src/operator/OperatorProvider.tsx': 'apps/trunkline/pages/sign-in.browser.test.ts',
 };
-
-/** No test looks at these with axe: they need an MCP server, a model to go back from, and a stranger who asks to be let in. */
-export const UNOPENED: readonly string[] = [
-  'apps/agent/console/pages/connections/McpTab.tsx',
-  'packages/ui/pages/setup/ModelStep.tsx',
-  'packages/ui/pages/trust/Pairings.tsx',
-];
 
 /** Files of pages that have a dialog, without the design system that draws it and its gallery. */
 export function filesWithDialogs(root: string): string[] {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  axeViolations,
   checkLooks,
   describeWithBrowser,
   FakeGuild,
@@ -83,6 +84,12 @@ describeWithBrowser('the setup', () => {
     await page.getByRole('status').filter({ hasText: 'answers' }).first().waitFor(SOON);
     const isDemo = async (name: Name) => (await (await fetch(at(name, '/healthz'))).json()).model.demo;
     await expect.poll(() => Promise.all(names.map(isDemo)), SOON).toEqual([false, false, false, false]);
+    await page.getByRole('button', { name: 'Use the demo model' }).click();
+    const goBack = page.getByRole('alertdialog').or(page.getByRole('dialog'));
+    await goBack.getByText(/^Go back from .* to the demo model\?$/).waitFor(SOON);
+    expect(await axeViolations(page, 'dialog')).toEqual([]);
+    await goBack.getByRole('button', { name: 'Keep it' }).click();
+    await goBack.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.waitForURL(at('voice', '/setup/speech'));
   });
