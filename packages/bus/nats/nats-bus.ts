@@ -110,6 +110,7 @@ class NatsBus extends BaseBus {
       acknowledged: (stream, confirmation) => resources.keeper.acknowledged(stream, confirmation),
       makeRoom: () => this.#retention.makeRoom(),
       restoreStreams: () => this.#restore(),
+      refusal: (subject) => resources.keeper.refusal(subject),
     });
     this.#deadLetters = new NatsDeadLetters(resources, this.#outbox, natsSettings.prefix);
     this.losses = new LossReports({
@@ -290,8 +291,10 @@ class NatsBus extends BaseBus {
     const { error } = (await asked.catch(throwUnanswered)).json<{ error?: ApiError }>();
     // 400 is what the leader says of the question itself.
     const isAboutQuestion = error?.code === 400 && error.err_code !== streamSealed;
-    if (error === undefined || error.err_code === nothingRemoved || isAboutQuestion) return;
-    throwUnanswered(new Error(error.description));
+    if (error !== undefined && error.err_code !== nothingRemoved && !isAboutQuestion)
+      throwUnanswered(new Error(error.description));
+    const problem = this.#outbox.problem ?? this.#resources.keeper.refusal();
+    if (problem !== undefined) throw new BusError('unavailable', problem);
   }
 
   #untilElected<Answer>(ask: () => Promise<Answer>): Promise<Answer> {

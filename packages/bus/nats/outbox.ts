@@ -29,8 +29,10 @@ interface Remedies {
   acknowledged(stream: string, confirmation: StoreConfirmation): void;
   /** Makes room in a full stream; gives the refusal when it cannot. */
   makeRoom(): Promise<BusError | undefined>;
-  /** Creates the streams again if they are gone; never rejects. */
+  /** Creates the streams again if they are gone, and adds subjects that they lack; never rejects. */
   restoreStreams(): Promise<void>;
+  /** Why no stream takes a subject, if that is certain. */
+  refusal(subject: string): string | undefined;
 }
 
 interface StoreAnswer {
@@ -45,6 +47,8 @@ const maximumInFlight = 500;
 const answerTimeoutMs = 2000;
 const checkEveryMs = 200;
 const retryAfterMs = 100;
+/** An election takes longer at times, but then nothing can be stored anywhere. */
+const stuckAfterMs = 2000;
 /** JetStream's code for a stream that takes no more. */
 const streamFull = 10_077;
 /** JetStream's code, since 2.11, for a message whose first copy the servers have not agreed on yet. */
@@ -67,6 +71,8 @@ export class Outbox {
   #number = 0;
   #window = 1;
   #held = false;
+  /** Since when nothing was stored, though something waits, and why. */
+  #trouble: { since: number; words: string } | undefined;
 
   constructor(connection: Connection, settings: NatsSettings, remedies: Remedies) {
     this.#connection = connection;
@@ -77,7 +83,7 @@ export class Outbox {
     });
     this.#timer = setInterval(() => this.#check(), checkEveryMs).unref();
     connection.onChange((connected) => {
-      this.#takeBack();
+      this.#takeBack('the connection was lost');
       if (connected) this.#pump();
     });
   }
@@ -87,10 +93,18 @@ export class Outbox {
     return this.#waiting.length + this.#inFlight.size;
   }
 
+  /** Why nothing of what waits is stored, as soon as that takes long. */
+  get problem(): string | undefined {
+    if (this.#trouble === undefined || this.pending === 0) return undefined;
+    if (performance.now() - this.#trouble.since < stuckAfterMs) return undefined;
+    return `Messages wait for NATS to store them: ${this.#trouble.words}.`;
+  }
+
   /** Resolves when the message is stored or, without a key, sent. */
   send(parcel: Parcel): Promise<void> {
     const { maxPending, publishTimeoutMs } = this.#settings;
     if (this.pending >= maxPending) return Promise.reject(overloaded(maxPending));
+    if (this.pending === 0) this.#trouble = undefined;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ ...parcel, deadline: performance.now() + publishTimeoutMs, resolve, reject });
     this.#pump();
@@ -146,26 +160,39 @@ export class Outbox {
     const outgoing = this.#inFlight.get(answer.subject);
     if (outgoing === undefined) return;
     this.#sentAt = performance.now();
-    // Without responders the stream has no leader at the moment, or is gone.
-    if (answer.headers?.code === 503) {
-      void this.#remedies.restoreStreams();
-      this.#pause(delayed(retryAfterMs));
-    } else this.#read(answer.json<StoreAnswer>(), answer.subject, outgoing);
+    if (answer.headers?.code === 503) this.#unheard(answer.subject, outgoing);
+    else this.#read(answer.json<StoreAnswer>(), answer.subject, outgoing);
     this.#pump();
+  }
+
+  /** Without responders the stream has no leader at the moment, is gone, or does not take the subject. */
+  #unheard(reply: string, outgoing: Outgoing): void {
+    void this.#remedies.restoreStreams();
+    const refusal = this.#remedies.refusal(outgoing.subject);
+    if (refusal === undefined) {
+      const words = `no stream takes ${outgoing.subject} now, or it has no leader`;
+      this.#pause(words, delayed(retryAfterMs));
+    } else {
+      // It must not hold up what is behind it.
+      this.#inFlight.delete(reply);
+      outgoing.reject(new BusError('unavailable', refusal));
+    }
   }
 
   #read({ error, stream, seq, duplicate = false }: StoreAnswer, reply: string, outgoing: Outgoing): void {
     // Some servers confirm a second copy without a sequence while the first is not stored yet.
-    if (error === undefined && seq === 0) this.#pause(delayed(retryAfterMs));
+    if (error === undefined && seq === 0) this.#pause('a copy is being stored', delayed(retryAfterMs));
     else if (error === undefined) {
       this.#inFlight.delete(reply);
       this.#window = maximumInFlight;
+      this.#trouble = undefined;
       const { sentAt = 0 } = outgoing;
       if (stream !== undefined && seq !== undefined)
         this.#remedies.acknowledged(stream, { sequence: seq, isDuplicate: duplicate, sentAt });
       outgoing.resolve();
-    } else if (error.err_code === streamFull) this.#pause(this.#whenRoomIsMade(outgoing));
-    else if (error.code >= 500 || error.err_code === copyInProcess) this.#pause(delayed(retryAfterMs));
+    } else if (error.err_code === streamFull) this.#pause(error.description, this.#whenRoomIsMade(outgoing));
+    else if (error.code >= 500 || error.err_code === copyInProcess)
+      this.#pause(error.description, delayed(retryAfterMs));
     else {
       this.#inFlight.delete(reply);
       outgoing.reject(new BusError('engine_failed', `NATS refused the message: ${error.description}.`));
@@ -180,8 +207,8 @@ export class Outbox {
   }
 
   /** Takes everything back and sends nothing until the trouble is over. */
-  #pause(over: Promise<void>): void {
-    this.#takeBack();
+  #pause(why: string, over: Promise<void>): void {
+    this.#takeBack(why);
     this.#held = true;
     const goOn = () => {
       this.#held = false;
@@ -190,7 +217,8 @@ export class Outbox {
     over.then(goOn, goOn);
   }
 
-  #takeBack(): void {
+  #takeBack(why: string): void {
+    if (this.pending > 0) this.#trouble = { since: this.#trouble?.since ?? performance.now(), words: why };
     this.#waiting = [...this.#inFlight.values(), ...this.#waiting];
     this.#inFlight.clear();
     this.#window = 1;
@@ -199,7 +227,7 @@ export class Outbox {
   /** Gives up what waited too long, and sends again what the server left unanswered. */
   #check(): void {
     const now = performance.now();
-    if (this.#inFlight.size > 0 && now - this.#sentAt > answerTimeoutMs) this.#takeBack();
+    if (this.#inFlight.size > 0 && now - this.#sentAt > answerTimeoutMs) this.#takeBack('it does not answer');
     this.#giveUp(now);
     this.#pump();
   }

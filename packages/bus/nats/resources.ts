@@ -108,7 +108,7 @@ function journalConfig(
   prefix: string,
   durableTopics: DurableTopics,
   settings: Settings,
-): NamedConfig {
+): NamedConfig & { subjects: string[] } {
   return {
     name,
     subjects: subjectsOf(name, prefix, durableTopics.patterns),

@@ -10,8 +10,9 @@ import {
 import { type KV, Kvm } from '@nats-io/kv';
 import { errorMessage, Mutex } from '@trunkline/std';
 import type { BusLogger, BusStream } from '../port.ts';
-import { found, StaleCopyError } from './jetstream-errors.ts';
+import { found, isTemporary, StaleCopyError } from './jetstream-errors.ts';
 import type { StreamRecords } from './stream-records.ts';
+import { cannotAdd, coversSubject, joinedSubjects, lackingSubjects } from './stream-subjects.ts';
 
 export type NamedConfig = Partial<StreamConfig> & { name: string };
 
@@ -46,6 +47,10 @@ interface Kept {
   /** Creates the stream or bucket if it is missing, with so many copies. */
   create(replicas: number): Promise<unknown>;
   loss: LossNote;
+  /** What the stream must take; of a bucket nothing is asked. */
+  subjects: readonly string[];
+  /** Subjects that the stream lacks and that NATS did not let this bus add. */
+  refusal?: { subjects: readonly string[]; words: string } | undefined;
   /** When the server created the one that is known here. */
   created: string;
   /** The last sequence that this one has confirmed to this bus. */
@@ -91,12 +96,45 @@ export class StreamKeeper {
     this.#onLoss = onLoss;
   }
 
-  /** Finds or creates a stream and brings it to the configuration, whatever number of copies it has. */
-  async stream(config: NamedConfig, loss: LossNote): Promise<void> {
+  /**
+   * Finds or creates a stream and brings it to the configuration, whatever number of copies it has. Subjects that it has
+   * stay: a bus of another release beside this one may need them.
+   */
+  async stream(config: NamedConfig & { subjects: string[] }, loss: LossNote): Promise<void> {
     const { manager } = this.#settings;
+    const { name, subjects } = config;
     const create = (replicas: number) => manager.streams.add({ ...config, num_replicas: replicas });
-    const info = await this.#keep(config.name, create, loss);
-    if (differs(info.config, config)) await manager.streams.update(config.name, config);
+    const info = await this.#keep(name, create, loss, subjects);
+    const wanted = { ...config, subjects: joinedSubjects(info.config.subjects ?? [], subjects) };
+    if (!differs(info.config, wanted)) return;
+    await manager.streams.update(name, wanted);
+    // Whoever started at the same time may have written over it.
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) await this.#addSubjects(await manager.streams.info(name), kept);
+  }
+
+  /** Why no stream takes a subject, or any that this bus needs, if NATS has refused to let one take it. */
+  refusal(subject?: string): string | undefined {
+    const refusals = [...this.#kept.values()].flatMap(({ refusal }) => refusal ?? []);
+    const isMeant = (each: string) => subject === undefined || coversSubject(each, subject);
+    return refusals.find(({ subjects }) => subjects.some(isMeant))?.words;
+  }
+
+  /** Adds the subjects that a stream lacks, as when a bus that knows fewer durable topics has written over them. */
+  async #addSubjects({ config }: StreamInfo, kept: Kept): Promise<void> {
+    const { manager, logger } = this.#settings;
+    const { name, subjects: known = [] } = config;
+    const lacking = lackingSubjects(known, kept.subjects);
+    if (lacking.length > 0) {
+      logger.warn({ stream: name, subjects: lacking }, 'stream lacks subjects; adding them');
+      try {
+        await manager.streams.update(name, { subjects: joinedSubjects(known, kept.subjects) });
+      } catch (error) {
+        if (!isTemporary(error)) kept.refusal = { subjects: lacking, words: cannotAdd(name, lacking, error) };
+        throw error;
+      }
+    }
+    kept.refusal = undefined;
   }
 
   /** Finds or creates a bucket whose keys expire. */
@@ -201,6 +239,7 @@ export class StreamKeeper {
     name: string,
     create: (replicas: number) => Promise<unknown>,
     loss: LossNote,
+    subjects: readonly string[] = [],
   ): Promise<StreamInfo> {
     const { manager } = this.#settings;
     const before = this.#kept.get(name);
@@ -213,7 +252,7 @@ export class StreamKeeper {
     const info = known ?? (await manager.streams.info(name));
     const { created } = info;
     const fresh = { acknowledged: 0, acknowledgedAt: 0, isChecked: false };
-    this.#kept.set(name, { create, loss, created, ...fresh });
+    this.#kept.set(name, { create, loss, subjects, created, ...fresh });
     if (before === undefined) await this.#compare(name, created, loss);
     if (known !== undefined) await this.#raise(known);
     return info;
@@ -287,16 +326,21 @@ export class StreamKeeper {
   async #look(name: string, kept: Kept): Promise<void> {
     const { manager } = this.#settings;
     const known = await found(manager.streams.info(name));
-    if (known?.created === kept.created) return;
+    if (known?.created === kept.created) {
+      await this.#addSubjects(known, kept);
+      return;
+    }
     if (known === undefined) {
       await kept.loss.clean?.();
       await this.#create(name, kept.create);
     }
-    const { created } = known ?? (await manager.streams.info(name));
+    const info = known ?? (await manager.streams.info(name));
+    const { created } = info;
     const before = kept.created;
     kept.created = created;
     kept.acknowledged = 0;
     this.#reportVanished({ name, before, created, isEarlier: false }, kept.loss);
+    await this.#addSubjects(info, kept);
   }
 
   #reportVanished({ name, before, created, isEarlier }: Vanished, loss: LossNote): void {
