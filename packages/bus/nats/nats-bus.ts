@@ -293,7 +293,10 @@ class NatsBus extends BaseBus {
     const isAboutQuestion = error?.code === 400 && error.err_code !== streamSealed;
     if (error !== undefined && error.err_code !== nothingRemoved && !isAboutQuestion)
       throwUnanswered(new Error(error.description));
-    const problem = this.#outbox.problem ?? this.#resources.keeper.refusal();
+    const { keeper } = this.#resources;
+    // It may be mended by now.
+    if (keeper.refusal() !== undefined) await this.#restore();
+    const problem = this.#outbox.problem ?? keeper.refusal();
     if (problem !== undefined) throw new BusError('unavailable', problem);
   }
 
