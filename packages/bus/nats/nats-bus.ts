@@ -110,6 +110,7 @@ class NatsBus extends BaseBus {
       acknowledged: (stream, confirmation) => resources.keeper.acknowledged(stream, confirmation),
       makeRoom: () => this.#retention.makeRoom(),
       restoreStreams: () => this.#restore(),
+      moveLeader: (stream) => this.#moveLeader(stream),
       refusal: (subject) => resources.keeper.refusal(subject),
     });
     this.#deadLetters = new NatsDeadLetters(resources, this.#outbox, natsSettings.prefix);
@@ -303,6 +304,19 @@ class NatsBus extends BaseBus {
   #untilElected<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     const { publishTimeoutMs: timeoutMs } = this.#natsSettings;
     return untilElected(ask, { timeoutMs, signal: this.delivery.signal });
+  }
+
+  async #moveLeader(stream: string): Promise<void> {
+    const { logger } = this.setup;
+    logger.warn({ stream }, 'stream does not store a message it knows; asking its leader to step down');
+    try {
+      const subject = `$JS.API.STREAM.LEADER.STEPDOWN.${stream}`;
+      const answer = await this.#connection.nats.request(subject, '', { timeout: probeTimeoutMs });
+      const { error } = answer.json<{ error?: ApiError }>();
+      if (error !== undefined) throw new Error(error.description);
+    } catch (error) {
+      logger.warn({ stream, err: error }, 'failed to move leader of stream');
+    }
   }
 
   #restore(): Promise<void> {

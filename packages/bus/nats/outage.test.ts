@@ -93,6 +93,27 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     await line.close();
   });
 
+  it('a message that NATS knows and has not stored is taken by another leader, once', async () => {
+    const line = await openLine(server.port);
+    const bus = await open({ servers: line.url });
+    const admin = await connect({ servers: server.url });
+    const asked = Promise.withResolvers<void>();
+    admin.subscribe('$JS.API.STREAM.LEADER.STEPDOWN.bus-journal', { callback: () => asked.resolve() });
+    await admin.flush();
+    // As a server answers that lost the lead between noting an id and storing its message, and leads again.
+    const confirmed = '{"stream":"bus-journal", "seq":1';
+    line.alter(numbers(20).map(() => [confirmed, confirmed.replace(/1$/, '0')]));
+    const first = bus.publish({ topic: 'message.inbound.a', payload: 1 });
+    const second = bus.publish({ topic: 'message.inbound.a', payload: 2 });
+    await asked.promise;
+    await Promise.all([first, second]);
+    expect(line.unaltered).toBe(0);
+    expect((await bus.history()).map(({ message }) => message.payload)).toEqual([1, 2]);
+    await admin.close();
+    await bus.stop();
+    await line.close();
+  });
+
   it('a subscriber leaves though the journal has no leader, and can come back', async () => {
     const line = await openLine(server.port);
     const bus = await open({ servers: line.url });

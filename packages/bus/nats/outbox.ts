@@ -20,6 +20,8 @@ interface Outgoing extends Parcel {
   deadline: number;
   /** On the clock of `performance`. */
   sentAt?: number;
+  /** How often it was called a copy of what is not stored. */
+  withoutFirst?: number;
   resolve(): void;
   reject(error: BusError): void;
 }
@@ -31,6 +33,8 @@ interface Remedies {
   makeRoom(): Promise<BusError | undefined>;
   /** Creates the streams again if they are gone, and adds subjects that they lack; never rejects. */
   restoreStreams(): Promise<void>;
+  /** Lets another server lead a stream; never rejects. */
+  moveLeader(stream: string): Promise<void>;
   /** Why no stream takes a subject, if that is certain. */
   refusal(subject: string): string | undefined;
 }
@@ -47,6 +51,8 @@ const maximumInFlight = 500;
 const answerTimeoutMs = 2000;
 const checkEveryMs = 200;
 const retryAfterMs = 100;
+/** So many times a message may be called a copy of one that is not stored before another server is to lead the stream. */
+const mostWithoutFirst = 20;
 /** An election takes longer at times, but then nothing can be stored anywhere. */
 const stuckAfterMs = 2000;
 /** JetStream's code for a stream that takes no more. */
@@ -180,8 +186,7 @@ export class Outbox {
   }
 
   #read({ error, stream, seq, duplicate = false }: StoreAnswer, reply: string, outgoing: Outgoing): void {
-    // Some servers confirm a second copy without a sequence while the first is not stored yet.
-    if (error === undefined && seq === 0) this.#pause('a copy is being stored', delayed(retryAfterMs));
+    if (error === undefined && seq === 0) this.#awaitFirst(stream, outgoing);
     else if (error === undefined) {
       this.#inFlight.delete(reply);
       this.#window = maximumInFlight;
@@ -197,6 +202,17 @@ export class Outbox {
       this.#inFlight.delete(reply);
       outgoing.reject(new BusError('engine_failed', `NATS refused the message: ${error.description}.`));
     }
+  }
+
+  /**
+   * Some servers confirm a second copy without a sequence while the first is not stored yet. One that lost the lead at that
+   * moment never stores it, and says so for ten minutes when it leads again; another server takes the message.
+   */
+  #awaitFirst(stream: string | undefined, outgoing: Outgoing): void {
+    const times = (outgoing.withoutFirst ?? 0) + 1;
+    outgoing.withoutFirst = times;
+    if (times % mostWithoutFirst === 0 && stream !== undefined) void this.#remedies.moveLeader(stream);
+    this.#pause('it knows the message already and has not stored it', delayed(retryAfterMs));
   }
 
   async #whenRoomIsMade(outgoing: Outgoing): Promise<void> {
