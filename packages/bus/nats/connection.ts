@@ -14,7 +14,7 @@ import type { NatsAccess } from './options.ts';
 
 const reconnectEveryMs = 250;
 /** Two that stay unanswered mean another server: one that stands still keeps its connections open. */
-const pingEveryMs = 4000;
+const pingEveryMs = 2000;
 /** Missing permissions that are logged. */
 const mostMissing = 100;
 
