@@ -189,6 +189,8 @@ export interface BusCluster {
   /** The server that this process is connected to, and its version. */
   server?: string;
   serverVersion?: string;
+  /** Why the servers should be replaced, in words. */
+  warning?: string;
   /** Journalled messages that this process, and no other, has yet to handle under its durable names. */
   behind?: number;
   streams: BusStream[];

@@ -17,9 +17,11 @@ export async function diagnoseBus(options: CoreOptions): Promise<Diagnosis[]> {
   try {
     const bus = await openBus(options, { connectTimeoutMs });
     try {
+      const cluster = await bus.cluster();
       return [
         { subject, state: 'ok', words: 'the NATS servers answer and JetStream is ready.' },
-        ...copiesOf(await bus.cluster()),
+        ...copiesOf(cluster),
+        ...warningOf(cluster),
       ];
     } finally {
       await bus.stop();
@@ -29,6 +31,11 @@ export async function diagnoseBus(options: CoreOptions): Promise<Diagnosis[]> {
       'Check NATS_URL and the credentials, and that the server runs with JetStream (nats-server -js).';
     return [{ subject, state: 'failed', words: errorMessage(error), advice }];
   }
+}
+
+function warningOf({ warning }: BusCluster): Diagnosis[] {
+  const advice = 'Replace the servers one after the other; what they store stays.';
+  return warning === undefined ? [] : [{ subject, state: 'warning', words: warning, advice }];
 }
 
 /** How many copies a cluster keeps, who leads, and which servers are not up to date. */

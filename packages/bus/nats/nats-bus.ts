@@ -23,7 +23,7 @@ import type {
   SubscribeOptions,
   Subscription,
 } from '../port.ts';
-import { type Connection, missingPermission, openConnection } from './connection.ts';
+import { type Connection, missingPermission, openConnection, serverWarning } from './connection.ts';
 import { DurableConsumers } from './durable-consumers.ts';
 import { untilElected } from './jetstream-errors.ts';
 import { LossReports } from './loss-reports.ts';
@@ -69,6 +69,8 @@ export async function openNatsBus(access: NatsAccess, setup: Setup): Promise<Bus
       records,
       onLoss: (loss) => report(loss),
     });
+    const warning = serverWarning(connection.nats.info);
+    if (warning !== undefined) logger.warn({}, warning);
     const bus = new NatsBus(connection, resources, { ...setup, records });
     for (const loss of early) bus.losses.add(loss);
     report = (loss) => bus.losses.add(loss);
@@ -269,11 +271,13 @@ class NatsBus extends BaseBus {
   async cluster(): Promise<BusCluster> {
     const { nats } = this.#connection;
     const { cluster, server_name, version } = nats.info ?? {};
+    const warning = serverWarning(nats.info);
     const [streams, behind] = await Promise.all([this.#resources.keeper.describe(), this.durable.behind()]);
     return {
       ...(cluster !== undefined && { name: cluster }),
       ...(server_name !== undefined && { server: server_name }),
       ...(version !== undefined && { serverVersion: version }),
+      ...(warning !== undefined && { warning }),
       behind,
       streams,
     };

@@ -106,7 +106,7 @@ interface NatsServer {
 }
 
 function Servers({ nats }: { nats: BusCluster }) {
-  const { name, streams } = nats;
+  const { name, streams, warning } = nats;
   const leaderless = streams.filter(({ leader, replicas }) => leader === undefined && replicas > 1);
   return (
     <>
@@ -115,6 +115,13 @@ function Servers({ nats }: { nats: BusCluster }) {
           what={`No server leads ${leaderless.map((stream) => stream.name).join(', ')}.`}
           why="The servers elect a leader, or too few of them run."
           todo="If this lasts longer than some seconds, start the other servers."
+        />
+      )}
+      {warning !== undefined && (
+        <ErrorState
+          what="The servers are too old for a cluster."
+          why={warning}
+          todo="Replace them one after the other; what they store stays."
         />
       )}
       <Panel title="Servers" detail={name === undefined ? 'One NATS server' : `Cluster ${name}`} flush>
