@@ -1,11 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
-import {
-  NoRespondersError,
-  PermissionViolationError,
-  RequestError,
-  TimeoutError,
-} from '@nats-io/transport-node';
+import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
+import { missingPermission } from './connection.ts';
 
 const retryAfterMs = 250;
 
@@ -40,8 +36,7 @@ export class StaleCopyError extends Error {
 /** Whether another try may succeed as soon as there is a leader, or the servers agree. */
 export function isTemporary(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return error.status >= 500;
-  // The user of this bus may not ask that.
-  if (error instanceof RequestError && error.cause instanceof PermissionViolationError) return false;
+  if (missingPermission(error) !== undefined) return false;
   return [StaleCopyError, TimeoutError, RequestError, NoRespondersError].some(
     (type) => error instanceof type,
   );
