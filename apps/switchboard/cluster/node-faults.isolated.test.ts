@@ -9,7 +9,7 @@ import {
   waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copiesApart, describeMissing } from '../fixtures/journal-copies.ts';
+import { compareCopies, copiesApart } from '../fixtures/journal-copies.ts';
 import {
   createBulk,
   createPublisher,
@@ -117,7 +117,21 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     expect(await stateAt(pair.boards[index])).toBe('completed');
   }, 300_000);
 
-  it('lose nothing and double nothing while nodes and switchboards are killed and paused', async () => {
+  it('lose nothing and double nothing while nodes and switchboards are killed and paused', async ({
+    skip,
+  }) => {
+    const missed: string[] = [];
+    await loseNothing(missed).catch(async (cause: unknown) => {
+      // Says whether NATS has lost a message or a reader has.
+      const { differing, words } = await compareCopies(pair.cluster, missed);
+      const told = `NATS ${natsVersion} has the journal so:\n${words}`;
+      if (isOld && differing.length > 0) skip(`Servers before 2.10 lose confirmed messages. ${told}`);
+      throw new Error(told, { cause });
+    });
+  }, 900_000);
+
+  /** `missed` gets the ids of what was not handled or not read. */
+  async function loseNothing(missed: string[]): Promise<void> {
     // Due all through the faults, of which each takes ten seconds or more.
     const first = Date.now() + 15_000;
     const runs = Array.from({ length: schedules }, (_, index) => ({
@@ -144,9 +158,9 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
         [waits[fault.name]] = await Promise.all([sending, bulk.send(more)]);
       }
       await allReady();
-      const allHandled = waitFor(() => bulk.handled.size === bulkCount, { timeoutMs: 180_000 });
-      await explained(allHandled, () => inBulk.filter((id) => !bulk.handled.has(id)));
+      await waitFor(() => bulk.handled.size === bulkCount, { timeoutMs: 180_000 });
     } finally {
+      missed.push(...inBulk.filter((id) => !bulk.handled.has(id)));
       publisher.stop();
       await bulk.stop();
     }
@@ -175,9 +189,8 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     const numbered = Array.from({ length: count }, (_, number) => `message-${number}`);
     expect(ids(await whole('message.inbound.cli', count))).toEqual(numbered.toSorted());
     const stored = ids(await whole(bulk.topic, bulkCount));
-    const isStored = new Set(stored);
-    const comparing = (async () => expect(stored).toEqual(inBulk.toSorted()))();
-    await explained(comparing, () => inBulk.filter((id) => !isStored.has(id)));
+    missed.push(...inBulk.filter((id) => !stored.includes(id)));
+    expect(stored).toEqual(inBulk.toSorted());
     expect(ids(await whole('cron.#', schedules))).toEqual(
       runs.map(({ id, schedule }) => `${id}@${schedule}`).toSorted(),
     );
@@ -195,14 +208,6 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     console.info(
       `longest waits of senders: ${JSON.stringify(waits)}; ${model.chats().length} model calls; ${repeated} of ${bulkCount} messages were handled more than once; copies: ${differing}`,
     );
-  }, 600_000);
-
-  /** Tells with a failure which copy of the journal holds what was missed: NATS may have lost it, or a reader. */
-  async function explained(checking: Promise<unknown>, missed: () => string[]): Promise<void> {
-    await checking.catch(async (cause: unknown) => {
-      const copies = await describeMissing(pair.cluster, missed());
-      throw new Error(`Messages were missed. NATS ${natsVersion} has them so:\n${copies}`, { cause });
-    });
   }
 
   async function killFollower(): Promise<void> {
