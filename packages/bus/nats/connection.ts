@@ -102,13 +102,13 @@ export async function openConnection(
 }
 
 /**
- * Why the servers should be replaced. A server before 2.10 that led and stood still goes on with its own end of the log, and
- * then lacks messages that a majority had confirmed.
+ * Why the servers should be replaced. A server before 2.10 that led and comes back goes on with its own end of the log, and
+ * then lacks messages that a majority had confirmed, or leads and the others lack them.
  */
 export function serverWarning(info: Pick<ServerInfo, 'cluster' | 'version'> | undefined): string | undefined {
   const [major = 0, minor = 0] = (info?.version ?? '').split('.').map(Number);
   if (!info?.cluster || major > 2 || (major === 2 && minor >= 10)) return undefined;
-  return `NATS ${info.version} in a cluster can lose messages that it has confirmed, when the server that leads stands still for some seconds. Use 2.10.27 or newer.`;
+  return `NATS ${info.version} in a cluster can lose messages that it has confirmed, when the server that leads is killed or stands still for some seconds. Use 2.10.27 or newer.`;
 }
 
 async function connectionOptions(access: NatsAccess, timeout: number): Promise<ConnectionOptions> {
