@@ -196,8 +196,8 @@ export class Outbox {
         this.#remedies.acknowledged(stream, { sequence: seq, isDuplicate: duplicate, sentAt });
       outgoing.resolve();
     } else if (error.err_code === streamFull) this.#pause(error.description, this.#whenRoomIsMade(outgoing));
-    else if (error.code >= 500 || error.err_code === copyInProcess)
-      this.#pause(error.description, delayed(retryAfterMs));
+    else if (error.err_code === copyInProcess) this.#awaitFirst(stream, outgoing);
+    else if (error.code >= 500) this.#pause(error.description, delayed(retryAfterMs));
     else {
       this.#inFlight.delete(reply);
       outgoing.reject(new BusError('engine_failed', `NATS refused the message: ${error.description}.`));
