@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { axeViolations, describeWithBrowser, waitFor } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { axeViolations, describeWithBrowser, startSidecarServer, waitFor } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { startVoice } from '../voice.suite.ts';
 import { DESKTOP, DEVICES, openDrawer, orb, type Page, PHONE, ROSTER, withBrowser } from './client.suite.ts';
@@ -44,7 +44,7 @@ describeWithBrowser('the voice page', () => {
   });
 
   it('tells the service in which zone the caller is', async () => {
-    const voice = await startVoice();
+    const voice = await startQuickVoice();
     const { page } = await open(voice.url, { ...DESKTOP, timezoneId: 'Asia/Tokyo' });
     const offer = page.waitForRequest('**/api/offer');
     await page.getByRole('textbox', { name: 'Message' }).fill('What time is it?');
@@ -54,7 +54,7 @@ describeWithBrowser('the voice page', () => {
   });
 
   it('speaks the language that the caller chooses, also the next time', async () => {
-    const voice = await startVoice();
+    const voice = await startQuickVoice();
     const { page } = await open(voice.url, DESKTOP);
     // Candidates are sent to the same path.
     const nextOffer = async () => {
@@ -235,6 +235,13 @@ describeWithBrowser('the voice page', () => {
     await page.getByText('The service does not answer.').first().waitFor();
   });
 });
+
+/** A voice that costs nothing: the tests that call are not about its sound, and Kokoro takes seconds to load. */
+async function startQuickVoice() {
+  const sidecar = await startSidecarServer();
+  onTestFinished(() => sidecar.stop());
+  return await startVoice({ env: { SIDECAR_URL: sidecar.url, TTS_BACKEND: 'sidecar' } });
+}
 
 async function variantOf(page: Page): Promise<string | null> {
   return await page.locator('[data-orb]').first().getAttribute('data-orb');
