@@ -23,12 +23,17 @@ let claims: number;
 let claimed: (() => Promise<void>) | undefined;
 /** Names of those that died after the test began. */
 let gone: string[];
+/** Those that are heard again. */
+let risen: string[];
+/** What lists lack. */
+let gap: { incomplete?: true };
 /** When each started last, where not at first. */
 let startedAt: Record<string, number>;
 
 interface Board {
   replay(): Promise<number>;
   state(): string | undefined;
+  failed(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
@@ -37,7 +42,7 @@ beforeEach(async () => {
   bus = await createEmbeddedBus({ directory: join(directory.path, 'bus'), logger });
   gate = Promise.withResolvers();
   [waiting, boards, sent, gone, startedAt] = [0, [], [], [], {}];
-  [claims, claimed] = [0, undefined];
+  [claims, claimed, risen, gap] = [0, undefined, [], {}];
   failedAt = Date.now() - 1000;
   ({ id } = await bus.publish({ topic, payload: { content: 'Hello' }, correlationId: 'c' }));
 });
@@ -72,15 +77,20 @@ async function board(name: string): Promise<Board> {
     offer: () => undefined,
     isGone: (node: string) => node === 'dead' || gone.includes(node),
     list: () =>
-      [name, 'one', 'two']
+      [name, 'one', 'two', ...risen]
         .filter((node) => !gone.includes(node))
         .map((node) => ({ node, startedAt: startedAt[node] ?? 1 })),
     askWithGap: async () => ({ answers: [], gap: {} }),
+    askForList: async () => ({ lists: [[]], gap }),
   };
   const deliveries = createDeliveries();
   const home = join(directory.path, name);
   const context = { bus: shared, peers, home, logger, options: { deliveryRetryMs: 1000 } } as never;
   const app = new Hono<SwitchboardEnv>();
+  app.use(async (request, next) => {
+    request.set('principal', { kind: 'operator', id: 'operator', via: [] });
+    await next();
+  });
   app.onError(
     (error) => new Response(error.message, { status: 'status' in error ? Number(error.status) : 500 }),
   );
@@ -92,6 +102,11 @@ async function board(name: string): Promise<Board> {
   deliveries.shared.take({ ...known, ...times, state: 'failed', references: [], owner: 'anonymous' }, 'dead');
   const made: Board = {
     replay: async () => (await app.request(`/api/deliveries/${id}/replay`, { method: 'POST' })).status,
+    async failed() {
+      const listed = await app.request('/api/deliveries?state=failed');
+      const { data } = (await listed.json()) as { data: { deliveries: { id: string }[] } };
+      return data.deliveries.map((delivery) => delivery.id);
+    },
     state: () => deliveries.shared.read(id, 1_000_000)?.state,
     stop: async () => await deliveries.stop?.(),
   };
@@ -107,6 +122,15 @@ const replays = async (asked: readonly Board[]) => {
 };
 
 describe('a failed delivery of a switchboard that is gone', () => {
+  it('is listed, unless that one answers again and does not list it as failed', async () => {
+    const one = await board('one');
+    expect(await one.failed()).toEqual([id]);
+    risen = ['dead'];
+    expect(await one.failed()).toEqual([]);
+    gap = { incomplete: true };
+    expect(await one.failed()).toEqual([id]);
+  });
+
   it('is sent once by one that is asked twice at once, and not again', async () => {
     const one = await board('one');
     expect(await replays([one, one])).toEqual([202, 404]);

@@ -73,10 +73,14 @@ export function createDeliveries(): Deliveries {
       peers.offer('deliveries', (asked, principal) => own({ ...query.parse(asked), principal }));
       // Only the operator's route asks for it.
       peers.offer('delivery.replay', ({ id }) => replay(String(id)) || undefined);
-      const list = (asked: DeliveryQuery) => [...(running?.elsewhere?.list(asked) ?? []), ...own(asked)];
+      const copies = (asked: DeliveryQuery) =>
+        (running?.elsewhere?.list(asked) ?? []).map((delivery) => ({
+          delivery,
+          node: running?.elsewhere?.nodeOf(delivery.id) ?? '',
+        }));
       const takeOver = async (id: string) =>
         running?.elsewhere === undefined ? 'unknown' : await takenOver(id, running, bus, peers);
-      mountDeliveries(app, bus, peers, { list, replay, takeOver });
+      mountDeliveries(app, bus, peers, { own, copies, replay, takeOver });
     },
     async start({ bus, home, logger, options }: PluginContext) {
       const store = new DeliveryStore(join(home, 'deliveries.db'));
@@ -185,8 +189,9 @@ function hashOf(text: string): string {
 }
 
 interface DeliveryRecords {
-  /** Those of this switchboard, and the copies of others. */
-  list(query: DeliveryQuery): Delivery[];
+  own(query: DeliveryQuery): Delivery[];
+  /** Copies of those of others, with the switchboard that each is of. */
+  copies(query: DeliveryQuery): { delivery: Delivery; node: string }[];
   replay(id: string): boolean;
   takeOver(id: string): Promise<'queued' | 'unknown' | 'unsure' | 'gone'>;
 }
@@ -200,7 +205,13 @@ function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, peers: Peers, reco
     const asked = context.req.valid('query');
     const principal = context.get('principal');
     const { lists, gap } = await peers.askForList<Delivery>('deliveries', asked, principal);
-    const deliveries = latestOf([...records.list({ ...asked, principal }), ...lists.flat()]);
+    const alive = new Set(peers.list().map(({ node }) => node));
+    // Who answers has said which of its own are in this state now.
+    const copies = records
+      .copies({ ...asked, principal })
+      .filter(({ node }) => gap.incomplete || !alive.has(node))
+      .map(({ delivery }) => delivery);
+    const deliveries = latestOf([...copies, ...records.own({ ...asked, principal }), ...lists.flat()]);
     const shown = deliveries.slice(0, asked.limit);
     return context.json({ success: true, ...gap, data: { count: shown.length, deliveries: shown } });
   });
