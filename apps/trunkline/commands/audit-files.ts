@@ -183,12 +183,16 @@ export async function listedExposures(
     return key === undefined || key.includes('${') ? [] : [[id, keyFacts(key)]];
   });
   const isAlone = people.length === 0;
-  const isOperatorOnly = isAlone && !isOpen && !isLoopbackHost(voice.host);
   const { authToken: token, operatorToken } = agent;
+  const agentKey = readVariable(apiKeyVariable(agent.agentName), env);
+  // As voice decides at its door: a caller without a key must not go round that of a service beside it.
+  const neighbourKeys = [token, operatorToken, agentKey, research.authToken, switchboard.apiKey];
+  const isReached = !isLoopbackHost(voice.host) || neighbourKeys.some((key) => key !== undefined);
+  const isOperatorOnly = isAlone && !isOpen && isReached;
   return [
     ...agentExposures(agent, {
       token,
-      apiKey: readVariable(apiKeyVariable(agent.agentName), env),
+      apiKey: agentKey,
       operatorToken,
     }),
     ...researchExposures(research),

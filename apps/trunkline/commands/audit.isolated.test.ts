@@ -130,6 +130,11 @@ it('finds a speech translator that whoever reaches it may use', async () => {
   const closed = await audit([], reachable);
   expect(closed.output).not.toMatch(open);
   expect(closed.output).toMatch(/with a key: .*speech translator on 0\.0\.0\.0 \(the operator's key\)/);
+  // On this machine alone it is open, unless a service beside it asks for a key.
+  const local = /may give work to .*speech translator/;
+  expect((await audit([], { TRANSLATOR_PORT: '8093' })).output).toMatch(local);
+  const beside = { TRANSLATOR_PORT: '8093', RESEARCH_AUTH_TOKEN: 'long-enough-to-be-0123456789' };
+  expect((await audit([], beside)).output).not.toMatch(local);
 });
 
 it('shows, verifies and exports the audit log', async () => {

@@ -103,8 +103,10 @@ export class Calls {
 
   async #open({ requestData, ticket }: Offer, caller: Caller): Promise<PeerLine> {
     const { settings, lines, observer, clock, mediaClock, logger, loadPeers } = this.#options;
-    const makePeer = await loadPeers();
     const claim = claimOf(caller.principal, ticket);
+    // No process starts for a caller who finds all lines busy.
+    if (this.#callWith(ticket, caller) === undefined) lines.check(claim);
+    const makePeer = await loadPeers();
     const earlier = this.#callWith(ticket, caller);
     if (earlier !== undefined) {
       earlier.close('the caller came back');

@@ -107,9 +107,14 @@ export class LineCapacity {
     return Math.max(1, Math.min(maxCalls, Math.floor((maxLoad * cores) / coresPerCall)));
   }
 
+  /** Throws the reason why a caller cannot be taken in now. */
+  check(claim: LineClaim): void {
+    if (!this.#look(claim).free) throw this.#refusal();
+  }
+
   /** Takes a caller in, or throws the reason. */
   admit(claim: LineClaim): void {
-    if (!this.#look(claim).free) throw this.#refusal();
+    this.check(claim);
     this.leave(claim);
   }
 

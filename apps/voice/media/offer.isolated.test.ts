@@ -146,6 +146,19 @@ describe('POST /api/offer', () => {
     expect(lines).toEqual([]);
   });
 
+  it('loads nothing for a caller who finds all lines busy', async () => {
+    const { loadWrtcPeers } = await import('./wrtc-peer.ts');
+    let loads = 0;
+    const loadPeers = () => {
+      loads += 1;
+      return loadWrtcPeers();
+    };
+    const { voice } = await startLines({ env: { MAX_CALLS: '1' }, substitutes: { loadPeers } });
+    await dial(voice);
+    await expect(dial(voice)).rejects.toThrow(/503 .*All 1 lines are in use/);
+    expect(loads).toBe(1);
+  });
+
   it('says what to install where WebRTC does not load, and serves the rest', async () => {
     const { mediaErrors } = await import('./media-errors.ts');
     const loadPeers = () => Promise.reject(mediaErrors.webrtc_missing({ reason: 'no such file' }));
