@@ -1,5 +1,4 @@
 import { defineErrors } from '@trunkline/http';
-import { libraryMissing } from './peer.ts';
 
 export const mediaErrors = defineErrors({
   bad_offer: [400, (offer: { reason: string }) => `The offer cannot be used: ${offer.reason}`],
@@ -17,5 +16,9 @@ export const mediaErrors = defineErrors({
   ],
   webrtc_ended: [503, 'The process that carries calls has ended, and starts again. Try again.'],
   line_kept: [503, 'A line is free, and kept for somebody who waits for it. Try again later.'],
-  webrtc_missing: [503, (failure: { reason: string }) => libraryMissing(failure.reason)],
+  webrtc_missing: [
+    503,
+    (failure: { reason: string }) =>
+      `Calls need the package @roamhq/wrtc, which did not load (${failure.reason}). Run "npm ci", or "npm install @roamhq/wrtc", and start the service again.`,
+  ],
 });

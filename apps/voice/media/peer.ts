@@ -68,11 +68,6 @@ export interface IceServer {
   readonly credential?: string | undefined;
 }
 
-/** What to do where the library is missing. */
-export function libraryMissing(reason: string): string {
-  return `Calls need the package @roamhq/wrtc, which did not load (${reason}). Run "npm ci", or "npm install @roamhq/wrtc", and start the service again.`;
-}
-
 export interface PortRange {
   min: number;
   max: number;

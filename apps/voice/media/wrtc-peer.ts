@@ -4,7 +4,6 @@ import type { AudioFrame } from '../speech/audio/samples.ts';
 import {
   type Candidate,
   type Channel,
-  libraryMissing,
   mediaKinds,
   type Peer,
   type PeerEvents,
@@ -25,13 +24,13 @@ export async function loadWrtcPeers(): Promise<PeerMaker> {
 
 export async function loadWrtc(): Promise<Wrtc> {
   // In a worker thread the library crashes the process.
-  if (!isMainThread) throw new Error(libraryMissing('it works only in the main thread'));
+  if (!isMainThread) throw new Error('@roamhq/wrtc did not load: it works only in the main thread');
   loading ??= importWrtc();
   try {
     return await loading;
   } catch (error) {
     loading = undefined;
-    throw new Error(libraryMissing(firstLine(errorMessage(error))), { cause: error });
+    throw new Error(`@roamhq/wrtc did not load: ${firstLine(errorMessage(error))}. Run "npm ci".`, { cause: error });
   }
 }
 
