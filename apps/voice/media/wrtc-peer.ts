@@ -30,7 +30,9 @@ export async function loadWrtc(): Promise<Wrtc> {
     return await loading;
   } catch (error) {
     loading = undefined;
-    throw new Error(`@roamhq/wrtc did not load: ${firstLine(errorMessage(error))}. Run "npm ci".`, { cause: error });
+    throw new Error(`@roamhq/wrtc did not load: ${firstLine(errorMessage(error))}. Run "npm ci".`, {
+      cause: error,
+    });
   }
 }
 
