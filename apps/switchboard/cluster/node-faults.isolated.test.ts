@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readOptions } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import {
   type ModelServer,
   type NatsServer,
@@ -125,7 +126,12 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
       // Says whether NATS has lost a message or a reader has.
       const { areAlike, words } = await compareCopies(pair.cluster, missed);
       const told = `NATS ${natsVersion} has the journal so:\n${words}`;
-      if (isOld && !areAlike) skip(`Servers before 2.10 lose confirmed messages. ${told}`);
+      if (isOld && !areAlike) {
+        console.warn(
+          `skipped, as servers before 2.10 lose confirmed messages (${errorMessage(cause)}). ${told}`,
+        );
+        skip();
+      }
       throw new Error(told, { cause });
     });
   }, 900_000);
