@@ -66,10 +66,12 @@ describe.skipIf(natsMissing)(`buses of two releases${natsMissing ? `: ${natsMiss
   it('one whose topics the stream has lost adds them again, and nothing is refused or doubled', async () => {
     const logger = recordingLogger();
     const bus = await open(newer, { logger });
+    const handled = await listen(bus, 'task.#', { durable: 'young' });
     await overwrite();
     const sent = ['cluster.flows', 'message.a', 'task.begun'];
     await Promise.all(sent.map((topic) => bus.publish({ topic, payload: topic })));
     expect((await bus.history()).map(({ message }) => message.topic).toSorted()).toEqual(sent);
+    await handled.count(1);
     expect(logger.lines.filter(({ text }) => text.startsWith('stream lacks subjects'))).toHaveLength(1);
     await bus.probe();
   });
