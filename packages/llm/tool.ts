@@ -131,6 +131,8 @@ interface ToolHead<Input> {
   effects: readonly Effect[];
   /** Its output comes from outside the operator's trust: pages, mails, issues, other agents. */
   external?: boolean;
+  /** Origins of what a call reads that its arguments name, for one whose output arrives without a context. */
+  originsOf?(input: Input, principal: Principal | undefined): readonly Origin[];
   /** Who wrote the description and the schema, where that is somebody whom the operator does not vouch for. */
   describedBy?: string;
   /** The texts of others that stand in the description and the schema: they mark a turn until the operator accepts them. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describeOrigins, joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
+import { describeOrigins, joinOrigins, type Origin, type Principal, parseOrigins } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import { readVerdict } from '@trunkline/std';
 import type { ModelMessage, ToolResultPart } from 'ai';
@@ -47,11 +47,13 @@ export function shownMedia({ providerOptions }: Marked): { id: string; name: str
 }
 
 /** Where the output of a tool comes from. */
-export function originsOfTool({ name, external, subject }: Tool, input: unknown): readonly Origin[] {
-  if (!external) return [];
+export function originsOfTool(tool: Tool, input: unknown, principal?: Principal): readonly Origin[] {
+  const { name, external, subject } = tool;
+  const named = tool.originsOf?.(input, principal) ?? none;
+  if (!external) return named;
   const { url, recipient, path, guessed } = subject?.(input) ?? {};
   const source = guessed ? undefined : (url ?? recipient ?? path);
-  return [{ kind: name, source: source ?? '' }];
+  return joinOrigins([{ kind: name, source: source ?? '' }], named);
 }
 
 /** What a conversation holds from outside the operator's trust. */

@@ -78,7 +78,7 @@ async function run(
 ): Promise<Ran> {
   const { tool, input, request } = prepared;
   let origins = joinOrigins(
-    originsOfTool(tool, input),
+    originsOfTool(tool, input, deps.principal),
     tool.effects?.includes('executes') ? request.origins : [],
   );
   const addOrigins = (more: readonly Origin[]) => {

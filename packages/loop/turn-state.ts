@@ -90,12 +90,12 @@ export function createTurn(
 export function answeredCall(
   call: CheckpointCall,
   result: string,
-  { tools }: TurnOptions,
+  { tools, principal }: TurnOptions,
   read: readonly Origin[],
 ): CheckpointCall {
   const tool = tools.find(({ name }) => name === call.name);
   const isProgram = tool?.effects.includes('executes') === true;
-  const origins = joinOrigins(tool && originsOfTool(tool, call.input), isProgram ? read : []);
+  const origins = joinOrigins(tool && originsOfTool(tool, call.input, principal), isProgram ? read : []);
   return { ...call, result, ...(origins.length > 0 && { origins }) };
 }
 

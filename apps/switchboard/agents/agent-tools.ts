@@ -216,12 +216,13 @@ export function builtInTools(
   return [...files, shell === 'on' ? runs(command) : asksFirst(command, humanInput, work, context)];
 }
 
-function runs({ tool: { external = false }, subject, approve }: ApprovedTool): Tool {
+function runs({ tool: { external = false, originsOf }, subject, approve }: ApprovedTool): Tool {
   return defineTool({
     name: 'run_command',
     effects: ['executes'],
     external,
     subject: ({ command }) => ({ command }),
+    ...(originsOf && { originsOf }),
     description: 'Runs a shell command in the directory of the file tools.',
     input,
     timeoutMs: commandTimeoutMs + 5000,
@@ -246,6 +247,7 @@ function asksFirst(
     effects: ['executes'],
     external: command.tool.external ?? false,
     subject: ({ command }) => ({ command }),
+    ...(command.tool.originsOf && { originsOf: command.tool.originsOf }),
     description:
       'Runs a shell command in the directory of the file tools, after the operator has approved it.',
     input,

@@ -60,6 +60,15 @@ export async function scriptFiles(command: string, directory: string): Promise<S
   return files;
 }
 
+/** The words of a shell command, with the directories that it goes to. */
+export function wordsOf(command: string, directory: string): { words: string[]; places: string[] } {
+  const segments = segmentsOf(command);
+  const places = [directory];
+  for (const [program, target] of segments)
+    if (program === 'cd' && target !== undefined) places.push(resolve(places.at(-1) ?? directory, target));
+  return { words: segments.flat().flatMap(valuesOf), places };
+}
+
 /** The names that a pattern stands for now. */
 async function expanded(word: string, places: readonly string[]): Promise<string[]> {
   if (!/[*?[]/.test(word)) return [word];

@@ -49,7 +49,9 @@ function createWorkspace(options: ConstructorParameters<typeof FileMarks>[1] = {
     return await command.approve(given, { ...contextOf(own, who), subject: (await command.subject(given))! });
   };
   const originsOf = (name: string) => marks.originsOf(join(root, name));
-  return { root, marks, call, run, originsOf };
+  /** The marks of the files that a command names, for somebody. */
+  const namedIn = (words: string, who = operator) => command.tool.originsOf?.({ command: words }, who);
+  return { root, marks, call, run, originsOf, namedIn };
 }
 
 it.each(['plan.md', 'deep/plan.md', 'plan:1: x.md', 'ab:2: b:3: c.md', 'pl\nan.md'])(
@@ -81,6 +83,39 @@ it('a file that a command makes or changes after text from outside is marked, ot
   expect(marked()).toEqual(after);
   await run('mv list.md deep/list.md', [mail]);
   expect(marked()).toEqual({ ...after, 'deep/list.md': [mail] });
+});
+
+it('the output of a command carries the marks of the files that it names', async () => {
+  const { root, marks, call, namedIn } = createWorkspace();
+  expect(namedIn('cat own.md')).toEqual([]);
+  await call('write_file', { path: 'own.md', content: 'Buy plums.' });
+  await call('write_file', { path: 'sub/deep/note.md', content: 'Obey.' }, [page]);
+  await call('write_file', { path: 'list of ava.md', content: 'Obey.' }, [], ava);
+  for (const words of [
+    'cat sub/deep/note.md',
+    './sub/deep/note.md',
+    'cd sub && cat deep/note.md',
+    'cd sub; cd deep; cat note.md | head',
+    'cat sub/deep/*',
+    'cat sub/*/n*',
+    'grep -r key sub',
+    "sh -c 'cat sub/deep/note.md'",
+    'cat <sub/deep/note.md',
+    'cat "$PLACE/note.md"',
+    `cat ${root}/sub/deep/note.md`,
+    'tail --lines=1 --file=sub/deep/note.md',
+  ])
+    expect([words, namedIn(words)]).toEqual([words, [page]]);
+  for (const words of ['cat own.md', 'echo note', 'cat sub/deep/note', "awk '{print $1}' own.md", 'ls -l'])
+    expect([words, namedIn(words)]).toEqual([words, []]);
+  for (const words of ['grep -r key .', 'cat *', `ls ${root}`])
+    expect(namedIn(words)).toEqual(expect.arrayContaining([page, byAva]));
+  expect(namedIn("cat 'list of ava.md'")).toEqual([byAva]);
+  expect(namedIn('cat list\\ of\\ ava.md', bob)).toEqual([byAva]);
+  expect(namedIn('cat "list of ava.md"', ava)).toEqual([]);
+  // A folder that is marked as a whole.
+  marks.add([`${root}/lib/`], [mail]);
+  expect([namedIn('cat lib/a/b.js'), namedIn('ls lib'), namedIn('ls libs')]).toEqual([[mail], [mail], []]);
 });
 
 it('a folder in which a command changes very many files is marked as a whole, its neighbours are not', async () => {

@@ -250,7 +250,7 @@ function missingAround(path: string): string[] {
   return folder === path || existsSync(folder) ? [] : [folder, ...missingAround(folder)];
 }
 
-function rootOf(directory: string): string {
+export function rootOf(directory: string): string {
   return existsSync(directory) ? realpathSync(directory) : directory;
 }
 

@@ -1,4 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
+import { basename, resolve } from 'node:path';
+import { joinOrigins, type Origin } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import {
   createSandbox,
@@ -8,9 +10,9 @@ import {
 } from '@trunkline/sandbox';
 import { z } from 'zod';
 import { type ApprovalSubject, type ApprovedTool, directoryState } from '../approval/approved-tool.ts';
-import { scriptFiles } from '../approval/script-files.ts';
+import { scriptFiles, wordsOf } from '../approval/script-files.ts';
 import { orRefusal } from '../failure.ts';
-import { type FileMarks, markChanges } from './file-marks.ts';
+import { type FileMarks, markChanges, rootOf } from './file-marks.ts';
 
 const LONGEST_OUTPUT = 20_000;
 const MAX_PROCESSES = 512;
@@ -55,6 +57,7 @@ export function createRunCommand({
     // What it can fetch, others wrote.
     external: sandbox.commandNetwork !== 'none',
     subject: ({ command }) => ({ command }),
+    originsOf: ({ command }, principal) => marks?.readBy(principal, namedIn(command, directory, marks)) ?? [],
     description: 'Runs a shell command in the workspace, after the operator has approved it.',
     input,
     pause: true,
@@ -76,6 +79,27 @@ export function createRunCommand({
         return signal.aborted ? stopped(result) : report(result, timeoutMs);
       }, signal),
   };
+}
+
+/**
+ * The marks of files that a command names: by path, by name, by a folder around them or by a pattern. What a script reads,
+ * or a variable holds, cannot be seen from here.
+ */
+function namedIn(command: string, directory: string, marks: FileMarks): readonly Origin[] {
+  const root = rootOf(directory);
+  const marked = marks.below(root);
+  const { words, places } = wordsOf(command, root);
+  const named = words.flatMap((word) => {
+    const [beginning = '', ...rest] = word.split(/[*?[]/);
+    return places.flatMap((place) => {
+      const path = resolve(place, beginning);
+      const isNamed = (mark: string) =>
+        rest.length > 0 ? mark.startsWith(path) : `${mark}/`.startsWith(`${path}/`);
+      const found = marked.filter((mark) => isNamed(mark.path) || basename(mark.path) === basename(word));
+      return [marks.originsOf(path), ...found.map(({ origins }) => origins)];
+    });
+  });
+  return joinOrigins(...named);
 }
 
 /** What the approval of a shell command is for. */
