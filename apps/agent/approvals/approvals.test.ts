@@ -117,9 +117,9 @@ describe('run_command', () => {
 });
 
 it.each([
-  ['cat note.md', 'input-required'],
-  ['cat own.md', 'completed'],
-])('after %s, where others wrote note.md, a turn that writes ends as %s', async (command, state) => {
+  ['cat note.md', false],
+  ['cat own.md', true],
+])('after %s, where others wrote note.md, a turn writes without asking: %s', async (command, isClean) => {
   const agent = await begin();
   writeFileSync(join(workspaceOf(agent), 'own.md'), 'Buy plums.');
   const write = (path: string) => ({
@@ -128,16 +128,15 @@ it.each([
   model.enqueue(write('note.md'), 'Done.');
   await say(agent, 'Note it.', {});
   model.enqueue(run(command), write('made.md'), 'Done.');
-  const { id } = await say(agent, 'Look at it.', asOperator(agent));
+  await say(agent, 'Look at it.', asOperator(agent));
   const [waiting] = await waitFor(async () => {
     const list = await approvals(agent);
     return list.length > 0 ? list : undefined;
   });
-  expect((await answer(agent, waiting!.id, { approved: true })).status).toBe(200);
+  expect((await answer(agent, waiting!.id, { approve: true })).status).toBe(200);
   const isMade = () => existsSync(join(workspaceOf(agent), 'made.md'));
   await waitFor(async () => isMade() || (await approvals(agent))[0]?.text.includes('made.md') || undefined);
-  await settled(agent, id, state);
-  expect(isMade()).toBe(state === 'completed');
+  expect(isMade()).toBe(isClean);
 });
 
 it('nothing with effects is done while the audit log cannot be written, and reading goes on', async () => {
