@@ -8,6 +8,7 @@ export {
   approvalText,
   approvalView,
   changedWords,
+  HOW_TO_ANSWER,
   notApproved,
   readScope,
   runApproved,

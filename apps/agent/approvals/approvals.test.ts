@@ -69,6 +69,7 @@ interface Waiting {
   task_id: string;
   text: string;
   shown: string;
+  reason?: string;
   directory: string;
   asked_by: string;
 }
@@ -500,6 +501,25 @@ describe('who is handed on by another service', () => {
         result: answeredWith(isOperator ? 'always' : 'for the task'),
       },
     ]);
+  });
+
+  it('an "always" that no rule can be written for counts for the task, and says so before and after', async () => {
+    const agent = await begin({ serviceToken });
+    const note = (content: string) => ({
+      toolCalls: [{ name: 'notes_write', arguments: { tab: 'Plan', content, create: true } }],
+    });
+    model.enqueue(note('x'), 'Written.');
+    const origins = [{ kind: 'fetch_url', source: 'https://outside.example' }];
+    const operator = handed({ kind: 'operator', id: 'operator', via: ['switchboard'], origins });
+    const parked = await say(agent, 'Note it.', operator);
+    const words = '"always" counts for this task only: No rule can be written for notes_write';
+    expect(answerText(parked)).toContain(words);
+    expect(answerText(parked)).toContain('from anybody but the operator it counts for this task');
+    expect((await approvals(agent))[0]?.reason).toContain(words);
+    const task = await say(agent, 'always', asOperator(agent), { taskId: parked.id });
+    expect(task.status.state).toBe('completed');
+    expect(answerText(task)).toContain('Your answer counts for this task.');
+    expect(existsSync(join(agent.home, 'policy.yaml'))).toBe(false);
   });
 });
 

@@ -30,6 +30,7 @@ import {
   createDelegateTo,
   type Delegate,
   DelegateError,
+  HOW_TO_ANSWER,
   readScope,
 } from '@trunkline/tools';
 import type { MessageFiles } from '../content/message-files.ts';
@@ -192,7 +193,7 @@ function policyOf(
         rule,
         files: [],
       };
-      const question = `${approvalText(subject)}\nAnswer yes, yes for this task, always, or no.`;
+      const question = `${approvalText(subject)}\n${HOW_TO_ANSWER}`;
       tell({ type: 'input-start', question });
       const asker = { ...skillRequest, about: { tool, input, rule, subject } };
       const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);

@@ -116,6 +116,10 @@ export function approvalView(id: string, subject: ApprovalSubject): ApprovalView
 /** How far a yes goes: for this call, for calls like it in this task, or for all like it from now on. */
 export type ApprovalScope = 'once' | 'task' | 'always';
 
+/** Below a question that takes an answer with a scope. Rules are the operator's. */
+export const HOW_TO_ANSWER =
+  'Answer yes, yes for this task, always (from anybody but the operator it counts for this task), or no.';
+
 /** Reads "yes, for this task" and "always" as a yes with its scope; any other answer is for once. */
 export function readScope(answer: string): { answer: string; scope: ApprovalScope } {
   const found = /[\s,]*\b(?:(?:for|in) this (task)|(always)(?: for this pattern)?)[\s.!]*$/i.exec(answer);
