@@ -9,13 +9,14 @@ import type { BenchResult } from './result.ts';
 
 /**
  * Two processes of the same program differ by some per cent for as long as they run, by what the compiler made of them.
- * So several pairs are measured, and the median of the ratios of their rounds is told.
+ * So each agent is measured against itself: the kernel is switched off and on by turns.
  */
-const PAIRS = 9;
-const ROUNDS = 24;
-const TURNS = 3;
-/** The first hundred turns of a process take half as long again as later ones. */
-const WARM_UP = 80;
+const AGENTS = 5;
+const ROUNDS = 30;
+/** Several in a row, so that what a turn leaves to be done after it counts for the side that it belongs to. */
+const TURNS = 6;
+/** With the kernel, and as many without. The first hundred turns of a process take half as long again as later ones. */
+const WARM_UP = 60;
 /** The compiler and the collector work in the main thread, not beside it whenever there is a free processor. */
 const STEADY = ['--single-threaded'];
 
@@ -30,6 +31,7 @@ interface Agent {
   url: string;
   /** Processor time so far, in milliseconds. */
   cpu(): Promise<number>;
+  switchKernel(isOn: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -38,8 +40,8 @@ export async function run(): Promise<BenchResult[]> {
   const search = await startSearch();
   const rounds = new Map(Object.keys(workloads).map((name) => [name, [] as Round[]]));
   try {
-    for (let pair = 0; pair < PAIRS; pair += 1)
-      await measurePair(join(home, String(pair)), search.url, rounds);
+    for (let index = 0; index < AGENTS; index += 1)
+      await measureAgent(join(home, String(index)), search.url, rounds);
   } finally {
     search.stop();
     rmSync(home, { recursive: true, force: true });
@@ -52,30 +54,26 @@ interface Round {
   theirs: number;
 }
 
-async function measurePair(home: string, searchUrl: string, rounds: Map<string, Round[]>): Promise<void> {
-  const kernel = ['--import', join(import.meta.dirname, 'trust/without-kernel.ts')];
-  const [whole, bare] = await Promise.all([
-    startAgent(join(home, 'with'), searchUrl, STEADY),
-    startAgent(join(home, 'without'), searchUrl, [...STEADY, ...kernel]),
-  ]);
+async function measureAgent(home: string, searchUrl: string, rounds: Map<string, Round[]>): Promise<void> {
+  const agent = await startAgent(home, searchUrl);
   try {
     for (const said of Object.values(workloads))
-      for (const agent of [whole, bare]) await cost(agent, said, WARM_UP);
+      for (const isOn of [true, false]) await cost(agent, isOn, said, WARM_UP);
     for (const [name, said] of Object.entries(workloads))
-      rounds.get(name)?.push(...(await compare(said, whole, bare)));
+      rounds.get(name)?.push(...(await compare(agent, said)));
   } finally {
-    await Promise.all([whole.stop(), bare.stop()]);
+    await agent.stop();
   }
 }
 
-/** Rounds of both alternate, and so does who begins: what else the machine does meets both. */
-async function compare(said: string[], whole: Agent, bare: Agent): Promise<Round[]> {
+/** Rounds with and without alternate, and so does which is first: what else the machine does meets both. */
+async function compare(agent: Agent, said: string[]): Promise<Round[]> {
   const rounds: Round[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const order = round % 2 === 0 ? [whole, bare] : [bare, whole];
-    const costs = new Map<Agent, number>();
-    for (const agent of order) costs.set(agent, await cost(agent, said, TURNS));
-    rounds.push({ ours: costs.get(whole) ?? 0, theirs: costs.get(bare) ?? 0 });
+    const isFirst = round % 2 === 0;
+    const first = await cost(agent, isFirst, said, TURNS);
+    const second = await cost(agent, !isFirst, said, TURNS);
+    rounds.push(isFirst ? { ours: first, theirs: second } : { ours: second, theirs: first });
   }
   return rounds;
 }
@@ -100,7 +98,8 @@ function resultOf(name: string, rounds: readonly Round[]): BenchResult {
 let conversations = 0;
 
 /** Processor time of the last message of a conversation, on average. */
-async function cost(agent: Agent, said: string[], turns: number): Promise<number> {
+async function cost(agent: Agent, isOn: boolean, said: string[], turns: number): Promise<number> {
+  await agent.switchKernel(isOn);
   const contexts = Array.from({ length: turns }, () => `trust-${conversations++}`);
   for (const context of contexts) for (const text of said.slice(0, -1)) await ask(agent, text, context);
   const before = await agent.cpu();
@@ -125,7 +124,7 @@ function median(values: readonly number[]): number {
 }
 
 /** An agent with twenty rules that fit nothing, so that each is looked at. */
-function startAgent(home: string, searchUrl: string, flags: string[]): Promise<Agent> {
+function startAgent(home: string, searchUrl: string): Promise<Agent> {
   mkdirSync(join(home, 'agent', 'config'), { recursive: true });
   const rules = Array.from({ length: 20 }, (_, index) => ({
     tool: `unknown_${index}`,
@@ -144,22 +143,30 @@ function startAgent(home: string, searchUrl: string, flags: string[]): Promise<A
     SEARXNG_URL: searchUrl,
     REQUEST_LIMIT: '0',
   };
-  const child = spawn(process.execPath, [...flags, join(import.meta.dirname, 'trust/agent-process.ts')], {
+  const file = (name: string) => join(import.meta.dirname, 'trust', name);
+  const flags = [...STEADY, '--import', file('switched-kernel.ts')];
+  const child = spawn(process.execPath, [...flags, file('agent-process.ts')], {
     env,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   return new Promise((resolve, reject) => {
     child.once('exit', () => reject(new Error('The agent ended before it listened.')));
     child.stdout?.on('data', (line: Buffer) =>
-      resolve({ url: String(line).trim(), cpu: () => cpuOf(child), stop: () => stop(child) }),
+      resolve({
+        url: String(line).trim(),
+        cpu: () => tell(child, 'cpu'),
+        switchKernel: async (isOn) => void (await tell(child, isOn ? 'on' : 'off')),
+        stop: () => stop(child),
+      }),
     );
   });
 }
 
-function cpuOf(child: ChildProcess): Promise<number> {
+/** Every message is answered with the processor time so far. */
+function tell(child: ChildProcess, message: 'cpu' | 'on' | 'off'): Promise<number> {
   return new Promise((resolve) => {
     child.once('message', (milliseconds) => resolve(Number(milliseconds)));
-    child.send('cpu');
+    child.send(message);
   });
 }
 
