@@ -231,13 +231,30 @@ it('the token that other agents hold opens no door of the operator, where the op
 describe('ports beside those of the services', () => {
   const own = ['/healthz', '/openapi.json', '/docs', '/docs/style.css'];
 
-  it.each(['codehost', 'tracker', 'translator'] as const)('%s refuses what is not signed', async (name) => {
+  async function guardedPaths(name: Parameters<typeof sideUrls>[1]): Promise<string[]> {
     const { origin } = new URL(await sideUrls(locked, name));
     const { paths } = (await (await fetch(`${origin}/openapi.json`)).json()) as { paths: object };
     const guarded = Object.keys(paths).filter((path) => !own.includes(path));
     expect(guarded.length).toBeGreaterThan(0);
-    for (const path of guarded)
-      for (const { headers } of strangers) expect(await statusOf(origin + path, 'POST', headers)).toBe(401);
+    return guarded.map((path) => origin + path);
+  }
+
+  it.each(['codehost', 'tracker'] as const)('%s refuses what is not signed, the operator too', async (name) => {
+    const { operator, 'owner account': owner, service } = headersOf();
+    const known = [operator, owner, service].map((headers) => headers?.('switchboard', '/') ?? {});
+    for (const url of await guardedPaths(name))
+      for (const headers of [...strangers.map((each) => each.headers), ...known])
+        expect(await statusOf(url, 'POST', headers)).toBe(401);
+  });
+
+  it('the translator lets in whoever has a key of users.yaml, and nobody else', async () => {
+    for (const url of await guardedPaths('translator')) {
+      const letIn: string[] = [];
+      for (const [who, headers] of Object.entries(headersOf()))
+        if ((await statusOf(url, 'POST', headers('voice', '/api/'))) !== 401) letIn.push(who);
+      expect({ url, letIn }).toEqual({ url, letIn: ['program'] });
+      for (const { headers } of strangers) expect(await statusOf(url, 'POST', headers)).toBe(401);
+    }
   });
 });
 
