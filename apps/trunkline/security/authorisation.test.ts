@@ -239,13 +239,16 @@ describe('ports beside those of the services', () => {
     return guarded.map((path) => origin + path);
   }
 
-  it.each(['codehost', 'tracker'] as const)('%s refuses what is not signed, the operator too', async (name) => {
-    const { operator, 'owner account': owner, service } = headersOf();
-    const known = [operator, owner, service].map((headers) => headers?.('switchboard', '/') ?? {});
-    for (const url of await guardedPaths(name))
-      for (const headers of [...strangers.map((each) => each.headers), ...known])
-        expect(await statusOf(url, 'POST', headers)).toBe(401);
-  });
+  it.each(['codehost', 'tracker'] as const)(
+    '%s refuses what is not signed, the operator too',
+    async (name) => {
+      const { operator, 'owner account': owner, service } = headersOf();
+      const known = [operator, owner, service].map((headers) => headers?.('switchboard', '/') ?? {});
+      for (const url of await guardedPaths(name))
+        for (const headers of [...strangers.map((each) => each.headers), ...known])
+          expect(await statusOf(url, 'POST', headers)).toBe(401);
+    },
+  );
 
   it('the translator lets in whoever has a key of users.yaml, and nobody else', async () => {
     for (const url of await guardedPaths('translator')) {
