@@ -61,16 +61,41 @@ const BUNDLED = new Set([
 export async function bundleProgram(root: string): Promise<void> {
   const directory = join(root, PROGRAM);
   mkdirSync(directory, { recursive: true });
+  const threads: Bundle[] = [];
+  const bundleThread = async (file: string) => {
+    const thread = await bundleFile(file, [httpWithoutFetch(), keepLibraries(), keepPlaces(root)], false);
+    threads.push(thread);
+    return thread.entry;
+  };
+  const plugins = [httpWithoutFetch(), keepLibraries(), bundleThreads(bundleThread), keepPlaces(root)];
+  const program = await bundleFile(join(root, 'apps/trunkline/main.ts'), plugins, true);
+  const bundles = [program, ...threads];
+  const chunks = bundles.flatMap((bundle) => bundle.chunks);
+  for (const { fileName, code } of chunks) writeWhole(join(directory, fileName), code);
+  const sources = new Set(bundles.flatMap((bundle) => bundle.sources));
+  const inputs = [...sources, join(root, 'package-lock.json')].map((file) => describeFile(root, file));
+  writeWhole(join(directory, 'program.json'), JSON.stringify({ entry: program.entry, inputs }));
+  removeOld(directory, new Set(chunks.map(({ fileName }) => fileName)));
+}
+
+interface Bundle {
+  entry: string;
+  chunks: { fileName: string; code: string }[];
+  sources: string[];
+}
+
+async function bundleFile(input: string, plugins: Plugin[], splits: boolean): Promise<Bundle> {
   const bundle = await rolldown({
-    input: join(root, 'apps/trunkline/main.ts'),
+    input,
     platform: 'node',
     resolve: { conditionNames: ['node', 'import'] },
     logLevel: 'warn',
-    plugins: [httpWithoutFetch(), keepLibraries(), keepPlaces(root)],
+    plugins,
   });
   const { output } = await bundle.generate({
     entryFileNames: '[name]-[hash].mjs',
     chunkFileNames: '[name]-[hash].mjs',
+    codeSplitting: splits,
     // One character beyond Latin-1 doubles the memory of a whole file.
     charset: 'ascii',
     // Names stay, for stack traces.
@@ -78,10 +103,8 @@ export async function bundleProgram(root: string): Promise<void> {
   });
   const sources = (await bundle.watchFiles).filter((file) => !file.includes('/node_modules/'));
   await bundle.close();
-  for (const file of output) if (file.type === 'chunk') writeWhole(join(directory, file.fileName), file.code);
-  const inputs = [...sources, join(root, 'package-lock.json')].map((file) => describeFile(root, file));
-  writeWhole(join(directory, 'program.json'), JSON.stringify({ entry: output[0].fileName, inputs }));
-  removeOld(directory, new Set(output.map(({ fileName }) => fileName)));
+  const chunks = output.filter((file) => file.type === 'chunk');
+  return { entry: output[0].fileName, chunks, sources };
 }
 
 /** Path, size and time of change: what bin/trunkline.js compares before it takes the bundle. */
@@ -120,7 +143,25 @@ function keepLibraries(): Plugin {
   };
 }
 
-/** Sources find files and threads beside themselves, wherever the repository lies. */
+/** Threads and processes that are started by the address of their source run a bundle of one file. */
+function bundleThreads(bundleThread: (file: string) => Promise<string>): Plugin {
+  const start = /\b((?:new Worker|fork)\(new URL\()'(\.\/[^']+)', import\.meta\.url\)/g;
+  return {
+    name: 'trunkline-bundle-threads',
+    async transform(code, id) {
+      if (id.includes('/node_modules/')) return undefined;
+      let result = code;
+      for (const [found, call, path = ''] of code.matchAll(start)) {
+        const entry = await bundleThread(join(dirname(id), path));
+        // Written so that keepPlaces leaves it alone: the bundle lies beside the program's.
+        result = result.replace(found, `${call}'./${entry}', import.meta['url'])`);
+      }
+      return result === code ? undefined : result;
+    },
+  };
+}
+
+/** Sources find files and other threads beside themselves, wherever the repository lies. */
 function keepPlaces(root: string): Plugin {
   return {
     name: 'trunkline-keep-places',
