@@ -19,12 +19,24 @@ beforeAll(async () => {
   writeFileSync(
     join(program, 'main.ts'),
     [
+      "import { once } from 'node:events';",
       "import { createServer } from 'node:http';",
+      "import { Worker } from 'node:worker_threads';",
       "const { place } = await import('./place.ts');",
       'const { moduleLoadList } = process as unknown as { moduleLoadList: string[] };',
       "const loadsFetch = moduleLoadList.some((name) => name.includes('undici/undici'));",
       'console.log(place());',
       'console.log(JSON.stringify({ server: typeof createServer, loadsFetch }));',
+      "const [thread] = await once(new Worker(new URL('./thread.ts', import.meta.url)), 'message');",
+      'console.log(JSON.stringify(thread));',
+    ].join('\n'),
+  );
+  writeFileSync(
+    join(program, 'thread.ts'),
+    [
+      "import { parentPort } from 'node:worker_threads';",
+      "import { place } from './place.ts';",
+      'parentPort?.postMessage(JSON.parse(place()));',
     ].join('\n'),
   );
   writePlace('first');
@@ -46,9 +58,17 @@ function run() {
   const { stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin/trunkline.js')], {
     encoding: 'utf8',
   });
-  const [place = '[]', http = '{}'] = stdout.split('\n');
+  const [place = '[]', http = '{}', thread = '[]'] = stdout.split('\n');
   const [word, directory, url, isBundle] = JSON.parse(place || '[]') as unknown[];
-  return { word, directory, url, isBundle, stderr, http: JSON.parse(http) as unknown };
+  return {
+    word,
+    directory,
+    url,
+    isBundle,
+    stderr,
+    http: JSON.parse(http) as unknown,
+    thread: JSON.parse(thread || '[]') as unknown[],
+  };
 }
 
 describe('the bundle of the program', () => {
@@ -62,9 +82,14 @@ describe('the bundle of the program', () => {
     expect(run().http).toEqual({ server: 'function', loadsFetch: false });
   });
 
+  it('holds the threads that it starts, which know where their sources lie', () => {
+    expect(run().thread).toEqual(['first', program, place.url, true]);
+  });
+
   it('is passed over once a source has changed, until it is made again', async () => {
     writePlace('second');
     expect(run()).toMatchObject({ word: 'second', ...place, isBundle: false, stderr: '' });
+    expect(run().thread).toEqual(['second', program, place.url, false]);
     const before = readdirSync(join(root, 'node_modules/.trunkline'));
     await bundleProgram(root);
     expect(run()).toMatchObject({ word: 'second', ...place, isBundle: true, stderr: '' });
