@@ -61,7 +61,7 @@ export async function scriptFiles(command: string, directory: string): Promise<S
 }
 
 /** The words of a shell command, with the directories that it goes to. */
-export function wordsOf(command: string, directory: string): { words: string[]; places: string[] } {
+export function commandWords(command: string, directory: string): { words: string[]; places: string[] } {
   const segments = segmentsOf(command);
   const places = [directory];
   for (const [program, target] of segments)

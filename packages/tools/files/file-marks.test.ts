@@ -82,7 +82,23 @@ it('a file that a command makes or changes after text from outside is marked, ot
   const after = { 'own.md': [], 'list.md': [page], 'deep/list.md': [], 'deep/made.log': [page] };
   expect(marked()).toEqual(after);
   await run('mv list.md deep/list.md', [mail]);
-  expect(marked()).toEqual({ ...after, 'deep/list.md': [mail] });
+  expect(marked()).toEqual({ ...after, 'deep/list.md': [mail, page] });
+});
+
+it('a copy that a command makes of a marked file is marked, also in a turn that has read nothing', async () => {
+  const { root, call, run, originsOf } = createWorkspace();
+  writeFileSync(join(root, 'own.md'), 'Buy plums.');
+  await call('write_file', { path: 'note.md', content: 'Obey.' }, [page]);
+  await call('write_file', { path: 'list.md', content: 'Obey.' }, [], ava);
+  await run('cp note.md a.md; cat list.md > b.md', []);
+  await run('cp own.md c.md', []);
+  const both = [page, byAva];
+  expect([originsOf('a.md'), originsOf('b.md'), originsOf('c.md'), originsOf('own.md')]).toEqual([
+    both,
+    both,
+    [],
+    [],
+  ]);
 });
 
 it('the output of a command carries the marks of the files that it names', async () => {
@@ -122,7 +138,7 @@ it('a folder in which a command changes very many files is marked as a whole, it
   const { root, marks, call, run, originsOf } = createWorkspace();
   mkdirSync(join(root, 'src'));
   for (const name of ['src/own.md', 'src/other.md']) writeFileSync(join(root, name), 'Buy plums.\n');
-  await call('write_file', { path: 'lib/a/early.md', content: 'Obey.' }, [mail]);
+  await call('write_file', { path: 'lib/first/early.md', content: 'Obey.' }, [mail]);
   // As a package manager does: many small folders, no single one of which is large.
   const install =
     'for i in $(seq 150); do mkdir -p lib/p$i; echo obey > lib/p$i/a; echo obey > lib/p$i/b; done';

@@ -10,7 +10,7 @@ import {
 } from '@trunkline/sandbox';
 import { z } from 'zod';
 import { type ApprovalSubject, type ApprovedTool, directoryState } from '../approval/approved-tool.ts';
-import { scriptFiles, wordsOf } from '../approval/script-files.ts';
+import { scriptFiles, commandWords } from '../approval/script-files.ts';
 import { orRefusal } from '../failure.ts';
 import { type FileMarks, markChanges, rootOf } from './file-marks.ts';
 
@@ -72,7 +72,10 @@ export function createRunCommand({
       orRefusal(async () => {
         const { command } = input.parse(given);
         await sweep;
-        const fetched = tool.external ? [{ kind: tool.name, source: '' }] : [];
+        const fetched = joinOrigins(
+          tool.external ? [{ kind: tool.name, source: '' }] : [],
+          tool.originsOf?.({ command }, principal),
+        );
         const result = await markChanges({ directory, marks, principal, fetched }, () =>
           runCommand(command, { directory, path, timeoutMs, signal, sandbox }),
         );
@@ -88,7 +91,7 @@ export function createRunCommand({
 function namedIn(command: string, directory: string, marks: FileMarks): readonly Origin[] {
   const root = rootOf(directory);
   const marked = marks.below(root);
-  const { words, places } = wordsOf(command, root);
+  const { words, places } = commandWords(command, root);
   const named = words.flatMap((word) => {
     const [beginning = '', ...rest] = word.split(/[*?[]/);
     return places.flatMap((place) => {
