@@ -10,7 +10,7 @@ import {
 } from '@trunkline/sandbox';
 import { z } from 'zod';
 import { type ApprovalSubject, type ApprovedTool, directoryState } from '../approval/approved-tool.ts';
-import { scriptFiles, commandWords } from '../approval/script-files.ts';
+import { commandWords, scriptFiles } from '../approval/script-files.ts';
 import { orRefusal } from '../failure.ts';
 import { type FileMarks, markChanges, rootOf } from './file-marks.ts';
 
