@@ -95,5 +95,5 @@ it('an agent whose configuration names an endpoint leaves the file alone', async
 function modelProcesses({ pid }: Child): number {
   // Fails where there are none.
   const { stdout } = spawnSync('ps', ['-o', 'args=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return stdout.match(/gguf\/child\.ts/g)?.length ?? 0;
+  return stdout.match(/gguf\/child\.ts|\.trunkline\/child-/g)?.length ?? 0;
 }
