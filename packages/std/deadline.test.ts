@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Deadline, TimeoutError, whenAborted, withTimeout } from './index.ts';
+import { Deadline, formatDuration, TimeoutError, whenAborted, withTimeout } from './index.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -111,4 +111,19 @@ it('does not start work for a caller who left', async () => {
 
 it('waits for a signal, also one that has fired', async () => {
   await expect(whenAborted(AbortSignal.abort('early'))).rejects.toBe('early');
+});
+
+it.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [1000, '1 s'],
+  [1450, '1.5 s'],
+  [10_000, '10 s'],
+  [10_100, '11 s'],
+  [120_000, '120 s'],
+  [121_000, '3 minutes'],
+  [7_200_000, '120 minutes'],
+  [7_201_000, '3 hours'],
+])('shows %i ms as %s', (milliseconds, text) => {
+  expect(formatDuration(milliseconds)).toBe(text);
 });

@@ -1,6 +1,5 @@
-export { BoundedMap } from './bounded-map.ts';
-export { canonicalJson } from './canonical-json.ts';
 export { CircuitBreaker, type CircuitBreakerOptions, type CircuitState } from './circuit-breaker.ts';
+export { BoundedMap, lazy, Roster } from './collections.ts';
 export {
   Deadline,
   type DeadlineOptions,
@@ -11,8 +10,6 @@ export {
   withTimeout,
 } from './deadline.ts';
 export { CodedError, connectionFailure, errorMessage, systemCode, toError } from './error-message.ts';
-export { lazy } from './lazy.ts';
-export { plainName } from './plain-name.ts';
 export {
   type AcquireOptions,
   ConcurrencyLimiter,
@@ -22,7 +19,6 @@ export {
   QueueFullError,
   type Slot,
 } from './queues.ts';
-export { Roster } from './roster.ts';
 export {
   type ConnectorCheck,
   type ConnectorsView,
@@ -55,6 +51,7 @@ export {
   testTopicAt,
 } from './setup-api.ts';
 export { offlineSuggestions, type Suggestion, suggestions } from './suggestions.ts';
+export { canonicalJson, plainName } from './text.ts';
 export type {
   AccountRole,
   AccountsView,

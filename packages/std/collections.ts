@@ -1,3 +1,21 @@
+/** A map that forgets the entry that was set longest ago when it would hold more than the limit. */
+export class BoundedMap<Key, Value> extends Map<Key, Value> {
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    super();
+    this.#limit = limit;
+  }
+
+  override set(key: Key, value: Value): this {
+    this.delete(key);
+    super.set(key, value);
+    const [oldest] = this.keys();
+    if (this.size > this.#limit && oldest !== undefined) this.delete(oldest);
+    return this;
+  }
+}
+
 /**
  * Members that come and go all the time, in no order.
  *
@@ -25,4 +43,13 @@ export class Roster<Member> {
   all(): Member[] {
     return this.#places.map(({ member }) => member);
   }
+}
+
+/** Makes a value when it is first asked for, and gives the same one from then on. For tables and such that no start needs. */
+export function lazy<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

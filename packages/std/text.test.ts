@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { plainName } from './plain-name.ts';
+import { plainName } from './text.ts';
 
 it.each([
   ['../../etc/passwd', 'passwd'],
