@@ -26,11 +26,10 @@ export type {
   TaskObserver,
 } from './engine/executor.ts';
 export type { LiveTask } from './engine/live-task.ts';
-export { accessCheckMs, lostAccess } from './engine/lost-access.ts';
 export type { SendCommand } from './engine/send-command.ts';
 export type { SharedTask } from './engine/shared-tasks.ts';
 export { reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
-export type { TaskAccess, VisibleTasks } from './engine/visible-tasks.ts';
+export { accessCheckMs, lostAccess, type TaskAccess, type VisibleTasks } from './engine/visible-tasks.ts';
 export { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 export { type GrpcSettings, withGrpc } from './grpc/start-grpc.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';

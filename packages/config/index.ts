@@ -19,7 +19,6 @@ export {
   type LogLevel,
   type LogMethod,
 } from './logger/logger.ts';
-export { contentOptions } from './options/content.ts';
 export { helpText } from './options/help.ts';
 export {
   choice,
@@ -49,6 +48,7 @@ export {
 export { type OptionSources, readOptions } from './options/read.ts';
 export { environmentExample, referencePage } from './options/reference.ts';
 export {
+  contentOptions,
   fetchOptions,
   homeOptions,
   hostOptions,

@@ -1,9 +1,17 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import type { AnswerEvent, CompletionRequest, FinishReason, ToolCall } from '@trunkline/openai-api';
+import {
+  type AnswerEvent,
+  type CompletionRequest,
+  type FinishReason,
+  type RequestMessage,
+  systemText,
+  type ToolCall,
+  textOf,
+} from '@trunkline/openai-api';
 import { CodedError, ConcurrencyLimiter } from '@trunkline/std';
 import type * as Llama from 'node-llama-cpp';
-import { toFunctions, toHistory } from './history.ts';
+import type { ChatHistoryItem, ChatModelFunctionCall, ChatModelFunctions } from 'node-llama-cpp';
 import type { FileFacts, LoadSettings, ModelFacts } from './messages.ts';
 import { grammarSchema, withoutAbsent } from './schema.ts';
 
@@ -299,5 +307,71 @@ function tooLong(promptTokens: number, contextTokens: number): EngineError {
   return new EngineError(
     'context',
     `the request (${promptTokens} tokens) exceeds the available context size (${contextTokens} tokens), try increasing it (LLM_GGUF_CONTEXT)`,
+  );
+}
+
+/** The conversation as node-llama-cpp keeps it: a call and its result stand in the turn of the model. */
+function toHistory(request: CompletionRequest): ChatHistoryItem[] {
+  const system = systemText(request);
+  const history: ChatHistoryItem[] = system === '' ? [] : [{ type: 'system', text: system }];
+  const calls = new Map<string, ChatModelFunctionCall>();
+  for (const message of request.messages) {
+    if (message.role === 'user') history.push({ type: 'user', text: textOf(message) });
+    if (message.role === 'assistant') modelTurn(history).push(...assistantParts(message, calls));
+    const call = message.role === 'tool' ? calls.get(message.tool_call_id ?? '') : undefined;
+    if (call !== undefined) call.result = parsed(textOf(message));
+  }
+  // The model goes on in its own turn, which a result of a tool does not end.
+  modelTurn(history);
+  return history;
+}
+
+type ModelParts = Extract<ChatHistoryItem, { type: 'model' }>['response'];
+
+function modelTurn(history: ChatHistoryItem[]): ModelParts {
+  const last = history.at(-1);
+  if (last?.type === 'model') return last.response;
+  const response: ModelParts = [];
+  history.push({ type: 'model', response });
+  return response;
+}
+
+function assistantParts(message: RequestMessage, calls: Map<string, ChatModelFunctionCall>): ModelParts {
+  const text = textOf(message);
+  const made = (message.tool_calls ?? []).map(({ id, function: { name, arguments: given } }, index) => {
+    const call: ChatModelFunctionCall = {
+      type: 'functionCall',
+      name,
+      params: parsed(given),
+      result: undefined,
+      ...(index === 0 && { startsNewChunk: true }),
+    };
+    calls.set(id, call);
+    return call;
+  });
+  return [...(text === '' ? [] : [text]), ...made];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The tools that may be called; undefined when none may. */
+function toFunctions({ tools, tool_choice: choice }: CompletionRequest): ChatModelFunctions | undefined {
+  const named = typeof choice === 'object' ? choice?.function.name : undefined;
+  const offered = (tools ?? []).filter(({ function: { name } }) => named === undefined || name === named);
+  if (offered.length === 0 || choice === 'none') return undefined;
+  return Object.fromEntries(
+    offered.map(({ function: { name, description, parameters } }) => [
+      name,
+      {
+        ...(description !== undefined && { description }),
+        params: parameters === undefined ? null : grammarSchema(parameters),
+      },
+    ]),
   );
 }

@@ -1,6 +1,5 @@
 export { type App, type AppOptions, createApp, type HealthReport } from './app/app.ts';
-export type { AppEnv, Logger, RequestContext, RouteContext } from './app/context.ts';
-export { tenantIn } from './app/paths.ts';
+export { type AppEnv, type Logger, type RequestContext, type RouteContext, tenantIn } from './app/context.ts';
 export {
   type AccessOptions,
   allowCallers,
@@ -32,8 +31,9 @@ export {
   createAddressPolicy,
   type Lookup,
 } from './fetch/address-policy.ts';
-export { createFileFetch } from './fetch/file-fetch.ts';
+export { fetchOnNewConnection, whyUnreachable } from './fetch/connections.ts';
 export {
+  createFileFetch,
   createGuardedFetch,
   type GuardedFetch,
   type GuardedFetchOptions,
@@ -41,8 +41,6 @@ export {
   type GuardedResponse,
   isUnanswered,
 } from './fetch/guarded-fetch.ts';
-export { fetchOnNewConnection } from './fetch/new-connection.ts';
-export { whyUnreachable } from './fetch/reach.ts';
 export { refusedKind } from './fetch/special-addresses.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
 export { describeRoute, type RouteDescription } from './openapi/describe-route.ts';

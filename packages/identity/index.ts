@@ -1,5 +1,3 @@
-export type { AccountAccess, AccountProof } from './account-access.ts';
-export type { AuditEvent, AuditRecorder } from './audit.ts';
 export {
   type OperatorAccess,
   openOperatorAccess,
@@ -9,7 +7,7 @@ export {
   readOperatorKey,
   type UseOnce,
 } from './operator-access.ts';
-export { describeOrigins, joinOrigins, type Origin, parseOrigins } from './origin.ts';
+export type { AccountAccess, AccountProof, AuditEvent, AuditRecorder } from './ports.ts';
 export {
   accountIdOf,
   accountPrincipal,
@@ -17,15 +15,19 @@ export {
   anonymous,
   atMost,
   decodePrincipal,
+  describeOrigins,
   encodePrincipal,
   handedOn,
   isDirectAccount,
   isDirectOperator,
+  joinOrigins,
   maySee,
+  type Origin,
   ownerFilter,
   ownerKey,
   type Principal,
   type PrincipalKind,
+  parseOrigins,
   principalHeader,
   principalName,
   quotaKey,

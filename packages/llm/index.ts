@@ -9,7 +9,6 @@ export { estimateTokens } from './estimate.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export { addressSubject, guessSubject } from './guess-subject.ts';
-export { handOnFiles, plainMediaType } from './hand-on-files.ts';
 export type { ModelCall } from './meter.ts';
 export { ModelError, type ModelErrorCode } from './model-error.ts';
 export { type EndpointKind, endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';
@@ -45,12 +44,14 @@ export {
   type Effect,
   effects,
   type ForeignDescription,
+  handOnFiles,
   InputRequired,
   type Interruption,
   interruptionOf,
   interruptions,
   isReadOnly,
   type PausingTool,
+  plainMediaType,
   type RunningTool,
   type Tool,
   type ToolContext,

@@ -6,14 +6,20 @@ export {
   type OpenAiApi,
   samplingParameters,
 } from './api.ts';
-export { CallNotes } from './call-notes.ts';
-export { callSettings, RefusedParameters } from './call-settings.ts';
-export type { AnswerEvent, FinishReason, TokenUsage, ToolCall } from './completion.ts';
+export {
+  type AnswerEvent,
+  CallNotes,
+  type FinishReason,
+  type TokenUsage,
+  type ToolCall,
+} from './completion.ts';
 export { openAiErrorBody, openAiErrors } from './errors.ts';
 export {
   type CompletionRequest,
   type ContentPart,
+  callSettings,
   contentParts,
+  RefusedParameters,
   type RequestMessage,
   systemText,
   textOf,

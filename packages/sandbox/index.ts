@@ -1,6 +1,12 @@
 export { findIsolation, type Isolation, type SandboxStatus } from './availability.ts';
-export { endAbandonedProcesses, markProcesses } from './marked-processes.ts';
-export { openSandbox, type SandboxServiceOptions } from './open-sandbox.ts';
+export {
+  openSandbox,
+  resolveSettings,
+  type SandboxServiceOptions,
+  type SandboxSettings,
+  sandboxSettings,
+} from './open-sandbox.ts';
+export { endAbandonedProcesses, markProcesses } from './process-tree.ts';
 export type { SandboxLimits } from './resource-limits.ts';
 export {
   createSandbox,
@@ -12,4 +18,3 @@ export {
   type SandboxOptions,
   type SandboxRequest,
 } from './sandbox.ts';
-export { resolveSettings, type SandboxSettings, sandboxSettings } from './settings.ts';

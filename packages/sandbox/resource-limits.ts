@@ -1,4 +1,6 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
+import { join } from 'node:path';
 import type { TreeLimits } from './process-tree.ts';
 
 export interface SandboxLimits extends TreeLimits {
@@ -33,4 +35,71 @@ function processLimit(processes: number): string {
 function countsProcessesApart(): boolean {
   const [major = 0, minor = 0] = release().split('.').map(Number);
   return major > 5 || (major === 5 && minor >= 14);
+}
+
+export interface ProcessCgroup {
+  /** Goes before a program and its arguments and puts it into the group. */
+  prefix: readonly string[];
+  /** Called when all its processes have been killed. */
+  remove(): void;
+}
+
+/** Where root can make a group that limits the number of processes: cgroup v2, or the older one of that name. */
+const UNIFIED = '/sys/fs/cgroup';
+const SEPARATE = '/sys/fs/cgroup/pids';
+
+const RETRY_MS = 100;
+const MAX_RETRIES = 100;
+
+let count = 0;
+
+/**
+ * The kernel holds root to no limit of processes but that of a cgroup. Undefined for other accounts, whose resource limit
+ * is enforced, and where no group can be made.
+ */
+export function createProcessCgroup(processes: number): ProcessCgroup | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const parent = limitsProcesses(UNIFIED) ? UNIFIED : SEPARATE;
+  if (count === 0) sweep(parent);
+  count += 1;
+  const group = join(parent, `trunkline-${process.pid}-${count}`);
+  try {
+    mkdirSync(group);
+    writeFileSync(join(group, 'pids.max'), `${processes}`);
+  } catch {
+    // Read-only, as in most containers: the watch over the process tree is left.
+    remove(group);
+    return undefined;
+  }
+  const enter = '{ echo $$ > "$0"; } 2>/dev/null; exec "$@"';
+  return {
+    prefix: ['/bin/sh', '-c', enter, join(group, 'cgroup.procs')],
+    remove: () => remove(group),
+  };
+}
+
+function limitsProcesses(root: string): boolean {
+  try {
+    return readFileSync(join(root, 'cgroup.subtree_control'), 'utf8').split(/\s/).includes('pids');
+  } catch {
+    return false;
+  }
+}
+
+/** Removes groups that services left behind which ended before they could. */
+function sweep(parent: string): void {
+  for (const name of existsSync(parent) ? readdirSync(parent) : []) {
+    const [, owner] = /^trunkline-(\d+)-\d+$/.exec(name) ?? [];
+    if (owner !== undefined && !existsSync(`/proc/${owner}`)) remove(join(parent, name));
+  }
+}
+
+/** Processes that were killed leave their group a moment later. */
+function remove(group: string, tries = 0): void {
+  try {
+    rmdirSync(group);
+  } catch (error) {
+    const isBusy = (error as NodeJS.ErrnoException).code === 'EBUSY';
+    if (isBusy && tries < MAX_RETRIES) setTimeout(() => remove(group, tries + 1), RETRY_MS).unref();
+  }
 }

@@ -14,12 +14,10 @@ import {
 } from './availability.ts';
 import { type ContainerRuntime, containerRefusal, startContainer } from './container.ts';
 import { type Stdio, withoutInherited } from './inherited-files.ts';
-import { markProcesses } from './marked-processes.ts';
 import { findProgram, folderMounts, homeOf, isVisible, systemMounts } from './mounts.ts';
 import { type NetworkProxy, type NetworkProxyOptions, openNetworkProxy } from './network-proxy.ts';
-import { createProcessCgroup, type ProcessCgroup } from './process-cgroup.ts';
-import { OWN_PROCESSES, watchTree } from './process-tree.ts';
-import { limited, type SandboxLimits } from './resource-limits.ts';
+import { markProcesses, OWN_PROCESSES, watchTree } from './process-tree.ts';
+import { createProcessCgroup, limited, type ProcessCgroup, type SandboxLimits } from './resource-limits.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** `auto` starts nothing without isolation but what its own settings exempt, `require` not even that, `off` isolates nothing. */

@@ -1,9 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, existsSync, fchmodSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BoundedMap, errorMessage } from '@trunkline/std';
 import { reasonOf, rethrowSqlite, StorageError } from './errors.ts';
-import { Statement } from './statement.ts';
 
 /** SQL text, or a function for what SQL alone cannot do. */
 export type Migration = string | ((database: Database) => void);
@@ -231,4 +230,124 @@ function refusePromise(result: unknown): void {
     'database_transaction',
     'A transaction cannot be asynchronous: await first, then write.',
   );
+}
+
+/** Values for `?` in order, or one object for `:name`. */
+export type Bindings = SQLInputValue[] | [Record<string, SQLInputValue>];
+
+export interface RunResult {
+  changes: number;
+  lastInsertRowid: number;
+}
+
+/** Turns a failure of SQLite into one whose words name the database. Never returns. */
+type Rethrow = (error: unknown) => never;
+
+/**
+ * A prepared statement. `Row` is what its columns hold: the one place where SQL's untyped rows get their type.
+ * Statements are shared by their text, so an `iterate` ends when the same text is run again meanwhile.
+ */
+export class Statement<Row = Record<string, unknown>> {
+  readonly #statement: StatementSync;
+  readonly #rethrow: Rethrow;
+
+  constructor(statement: StatementSync, rethrow: Rethrow) {
+    this.#statement = statement;
+    this.#rethrow = rethrow;
+  }
+
+  /** The first row, or undefined when there is none. */
+  get(...bindings: Bindings): Row | undefined {
+    try {
+      return this.#statement.get(...(bindings as SQLInputValue[])) as Row | undefined;
+    } catch (error) {
+      return this.#rethrow(error);
+    }
+  }
+
+  all(...bindings: Bindings): Row[] {
+    try {
+      return this.#statement.all(...(bindings as SQLInputValue[])) as Row[];
+    } catch (error) {
+      return this.#rethrow(error);
+    }
+  }
+
+  /** Rows one by one, for results too large to hold at once. */
+  *iterate(...bindings: Bindings): Generator<Row, void> {
+    try {
+      yield* this.#statement.iterate(...(bindings as SQLInputValue[])) as Iterable<Row>;
+    } catch (error) {
+      this.#rethrow(error);
+    }
+  }
+
+  run(...bindings: Bindings): RunResult {
+    try {
+      const { changes, lastInsertRowid } = this.#statement.run(...(bindings as SQLInputValue[]));
+      return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
+    } catch (error) {
+      return this.#rethrow(error);
+    }
+  }
+}
+
+const IDLE_MS = 2000;
+
+/**
+ * A database that all services of an installation use at once, readable for their account only. It is open only while it
+ * is used, so nobody has to close it.
+ */
+export class SharedDatabase {
+  readonly file: string;
+  readonly #options: DatabaseOptions;
+  #database: Database | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #isUsed = false;
+
+  constructor(
+    file: string,
+    migrations: readonly Migration[],
+    options: Omit<DatabaseOptions, 'migrations'> = {},
+  ) {
+    this.file = file;
+    this.#options = { ...options, migrations };
+  }
+
+  get exists(): boolean {
+    return this.#database !== undefined || existsSync(this.file);
+  }
+
+  /** Opens it, or creates it. Use the result at once: it closes after a pause. */
+  open(): Database {
+    this.#isUsed = true;
+    this.#idle ??= setTimeout(() => this.#closeIfIdle(), IDLE_MS).unref();
+    if (this.#database === undefined) {
+      createPrivate(this.file);
+      this.#database = openDatabase(this.file, this.#options);
+    }
+    return this.#database;
+  }
+
+  #closeIfIdle(): void {
+    if (this.#isUsed) this.#idle?.refresh();
+    else this.close();
+    this.#isUsed = false;
+  }
+
+  /** Frees the file until the next use. */
+  close(): void {
+    clearTimeout(this.#idle);
+    this.#idle = undefined;
+    this.#database?.close();
+    this.#database = undefined;
+  }
+}
+
+/** Before SQLite opens it: its log gets the rights of the file. */
+function createPrivate(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const descriptor = openSync(file, 'a', 0o600);
+  fchmodSync(descriptor, 0o600);
+  closeSync(descriptor);
 }

@@ -1,6 +1,5 @@
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
 import { checkTableName } from './errors.ts';
-import type { Statement } from './statement.ts';
 
 export interface LoggedEvent<T> {
   sequence: number;

@@ -6,11 +6,18 @@ export {
   holdDirectory,
   serviceHome,
 } from './data-directory.ts';
-export { type Database, type DatabaseOptions, type Migration, openDatabase } from './database.ts';
+export {
+  type Bindings,
+  type Database,
+  type DatabaseOptions,
+  type Migration,
+  openDatabase,
+  type RunResult,
+  SharedDatabase,
+  type Statement,
+} from './database.ts';
 export { ifExists, StorageError, type StorageErrorCode } from './errors.ts';
 export { EventLog, eventLogMigration, type LoggedEvent, type ReadOptions } from './event-log.ts';
 export { dailyQuota, ownersOf, Quota, type SentBytes, storedBytes } from './quota.ts';
 export { resolveInside, safeFileName } from './safe-path.ts';
-export { SharedDatabase } from './shared-database.ts';
-export type { Bindings, RunResult, Statement } from './statement.ts';
 export { TtlTable, ttlTableMigration } from './ttl-table.ts';

@@ -1,6 +1,5 @@
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
 import { checkTableName } from './errors.ts';
-import type { Statement } from './statement.ts';
 
 /** The table of a `TtlTable` of that name: one migration of the database that will hold it. */
 export function ttlTableMigration(table: string): string {

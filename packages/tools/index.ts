@@ -14,10 +14,14 @@ export {
   runApproved,
 } from './approval/approved-tool.ts';
 export { createCalculator } from './calculator/calculator.ts';
-export { createChart } from './chart/chart-tool.ts';
-export { type Attachments, contentTools } from './content/content-tools.ts';
+export { type Attachments, contentTools, createChart } from './content/content-tools.ts';
 export { type CurrentTimeOptions, createCurrentTime } from './current-time/current-time.ts';
-export { type A2aDelegateOptions, createA2aDelegate, dataTexts } from './delegate-to/a2a-delegate.ts';
+export {
+  type A2aDelegateOptions,
+  createA2aDelegate,
+  dataTexts,
+  FreshParts,
+} from './delegate-to/a2a-delegate.ts';
 export { type CompatDelegateOptions, createCompatDelegate } from './delegate-to/compat-delegate.ts';
 export {
   createDelegateTo,
@@ -28,7 +32,6 @@ export {
   type DelegateToOptions,
   questionKey,
 } from './delegate-to/delegate-to.ts';
-export { FreshParts } from './delegate-to/fresh-parts.ts';
 export { connectDiscord, plainPost } from './discord/connect-discord.ts';
 export { clamp, oneLine, orRefusal } from './failure.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
@@ -40,8 +43,14 @@ export { createFactbook } from './offline/factbook.ts';
 export { createLookUp } from './offline/look-up.ts';
 export { citedAs, missingWords, type OfflineShelf } from './offline/shelf.ts';
 export { createWordNet } from './offline/wordnet.ts';
-export { splitMessage, textSize, visibleLine, visibleText } from './text/split-message.ts';
-export { visibleLinks, withoutPictures } from './text/visible-links.ts';
+export {
+  splitMessage,
+  textSize,
+  visibleLine,
+  visibleLinks,
+  visibleText,
+  withoutPictures,
+} from './text/split-message.ts';
 export { jsonEngineClient } from './web-search/ask-engine.ts';
 export { braveOptions, createBrave } from './web-search/brave.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';

@@ -13,7 +13,6 @@ import {
 } from '../protocol/model.ts';
 import { type Executor, type TaskObserver, TaskObservers } from './executor.ts';
 import { LiveTask } from './live-task.ts';
-import { accessCheckMs, accountOf, lostAccess } from './lost-access.ts';
 import {
   type Admit,
   accept,
@@ -31,7 +30,7 @@ import { type ListQuery, listTasks, TaskMemory, type TaskPage } from './task-mem
 import { TaskStore } from './task-store.ts';
 import { TaskWriter } from './task-writer.ts';
 import { runTurn, Turn } from './turn.ts';
-import { type TaskAccess, VisibleTasks } from './visible-tasks.ts';
+import { accessCheckMs, accountOf, lostAccess, type TaskAccess, VisibleTasks } from './visible-tasks.ts';
 
 export interface EngineOptions {
   /** The file that holds the tasks. */

@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { ownerFilter, type Principal } from '@trunkline/identity';
 import { type Database, type Migration, openDatabase, ownersOf } from '@trunkline/storage';
 import type { NumberedEvent, Task } from '../protocol/model.ts';
-import { type Chunk, type ChunkRow, chunksOf, eventsOf, noEvents } from './event-chunks.ts';
 
 /**
  * Task ids are UUIDs of version 7: the time in milliseconds, then a counter where the format has its first random bits.
@@ -353,4 +352,43 @@ class TaskIds {
     const key = this.#last.toString(16).padStart(keyDigits, '0');
     return `${key.slice(0, 8)}-${key.slice(8, 12)}-7${key.slice(12)}-${randomUUID().slice(19)}`;
   }
+}
+
+/** Events that follow each other, as one row of a table. */
+interface Chunk {
+  /** The number of its last event. */
+  last: number;
+  text: string;
+}
+
+interface ChunkRow {
+  events: string;
+}
+
+/** Characters of a row, unless one event has more: whoever reads slowly gets a row at a time. */
+const longestChunk = 250_000;
+
+const noEvents: Chunk = { last: 0, text: '[]' };
+
+function eventsOf(row: ChunkRow): NumberedEvent[] {
+  return JSON.parse(row.events) as NumberedEvent[];
+}
+
+function chunksOf(events: readonly NumberedEvent[]): Chunk[] {
+  const chunks: Chunk[] = [];
+  let texts: string[] = [];
+  let length = 0;
+  const close = (last: number) => {
+    chunks.push({ last, text: `[${texts.join(',')}]` });
+    texts = [];
+    length = 0;
+  };
+  for (const [index, { sequence, event }] of events.entries()) {
+    const text = JSON.stringify({ sequence, event });
+    if (texts.length > 0 && length + text.length > longestChunk) close(events[index - 1]?.sequence ?? 0);
+    texts.push(text);
+    length += text.length;
+  }
+  if (texts.length > 0) close(events.at(-1)?.sequence ?? 0);
+  return chunks;
 }

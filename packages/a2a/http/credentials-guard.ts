@@ -2,7 +2,7 @@ import { type AppEnv, createKeyring, refuseForeignName, tryKeys } from '@trunkli
 import { type Principal, principalHeader, withOrigins } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { principalExtension } from '../protocol/principal-extension.ts';
-import { declaredExtensions } from './declared-extensions.ts';
+import { declaredExtensions } from './stream.ts';
 
 /** What a caller must show. A blank value counts as unset; with none set everyone may call. */
 export interface A2aCredentials {

@@ -6,7 +6,6 @@ import type { Feed, FeedOutlet } from '../engine/feed.ts';
 import { A2aError } from '../errors/a2a-error.ts';
 import type { Call } from '../operations.ts';
 import { lastStatus } from '../protocol/model.ts';
-import { declaredExtensions } from './declared-extensions.ts';
 
 const keepaliveMs = 25_000;
 const wholeStream = {
@@ -116,4 +115,10 @@ export function callOf(context: RouteContext, dialect: Dialect, params: JsonObje
     extensions: declaredExtensions(context),
     ...(lastEventId !== undefined && { lastEventId }),
   };
+}
+
+/** The extensions that a caller wants to be active: 0.3 has another name for the header. */
+export function declaredExtensions({ req }: Pick<RequestContext, 'req'>): string[] {
+  const declared = req.header('a2a-extensions') ?? req.header('x-a2a-extensions');
+  return declared === undefined ? [] : declared.split(',').map((uri) => uri.trim());
 }

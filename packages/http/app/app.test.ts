@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { callerGuard, createKeyring } from '../callers/caller-guard.ts';
 import { getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
-import { withoutLastSlashes } from './paths.ts';
+import { withoutLastSlashes } from './context.ts';
 
 describe('request ids', () => {
   it('makes one, echoes it and binds it to the logger', async () => {

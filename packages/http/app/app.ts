@@ -14,8 +14,14 @@ import { mountDocs } from '../openapi/page.ts';
 import { isA2aPath, refuseForeignPages } from '../origins/origin-guard.ts';
 import { createNotFound } from '../routes/list-routes.ts';
 import { type BodyLimit, createBodyLimit, limitBody, requireBodyType } from './body-limit.ts';
-import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
-import { withoutLastSlashes, withoutTenant } from './paths.ts';
+import {
+  type AppEnv,
+  type Logger,
+  type RequestCheck,
+  type RequestContext,
+  withoutLastSlashes,
+  withoutTenant,
+} from './context.ts';
 import { frameRequest } from './request-frame.ts';
 
 export interface AppOptions {

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env, Hono } from 'hono';
 import { getMimeType } from 'hono/utils/mime';
-import { withoutLastSlashes } from '../app/paths.ts';
+import { withoutLastSlashes } from '../app/context.ts';
 import { escapeHtml, readingPage } from '../reading/shell.ts';
 import { type HelpPage, readManual, searchManual, snippetOf } from './manual.ts';
 

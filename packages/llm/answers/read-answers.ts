@@ -10,7 +10,7 @@ import { ModelError } from '../model-error.ts';
 import type { ModelProfile } from '../profiles/profile.ts';
 import { tellNote } from '../retry.ts';
 import { batchesOf, streamOf } from '../wire/batches.ts';
-import type { Piece } from './pieces.ts';
+import type { Piece } from './harmony.ts';
 import { promptTools, withoutTools } from './prompted-tools.ts';
 import { createQuoteCheck } from './quotes.ts';
 import { TextSplitter } from './text-splitter.ts';

@@ -1,5 +1,4 @@
-import { createHarmonyReader, harmonyMarks } from './harmony.ts';
-import type { Piece, SplitOptions } from './pieces.ts';
+import { createHarmonyReader, harmonyMarks, type Piece, type SplitOptions } from './harmony.ts';
 import { beginsWeakCall, callMarks, firstBlock, namesTool, readTextCalls } from './text-calls.ts';
 import { findFirst, openerAt, openTail, strayClose, type ThoughtTag, thoughtCloses } from './thoughts.ts';
 

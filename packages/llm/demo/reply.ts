@@ -2,13 +2,12 @@ import { suggestions } from '@trunkline/std';
 import { foundNothingOffline } from './intents/basics.ts';
 import { cancelListed } from './intents/schedule.ts';
 import { intents, recognise } from './intents/table.ts';
-import type { DemoRequest } from './request.ts';
+import type { Call, DemoRequest, OfferedTool, Outcome, Situation } from './request.ts';
 import { callOf, choicesOf, fillSchema, offeredCall } from './schema.ts';
 import { summarise } from './summary.ts';
 import { workOnText } from './tasks.ts';
 import { clausesOf, sentencesOf, stagesOf, trimPhrase } from './text.ts';
 import { compose } from './tool-results.ts';
-import type { Call, OfferedTool, Outcome, Situation } from './types.ts';
 
 const naming =
   /\b(?:use|call|run|invoke)\s+(?:the\s+)?tool\s+[`"']?([\w.:/-]*\w)[`"']?(?:\s+(?:with|on|using)(?:\s+(?:arguments|input))?:?\s*(?=\{))?/gi;

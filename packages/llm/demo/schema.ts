@@ -1,7 +1,7 @@
 import type { JSONSchema7, JSONSchema7Definition } from '@ai-sdk/provider';
+import type { Call, Intent, OfferedTool, Situation } from './request.ts';
 import { shorten, trimPhrase } from './text.ts';
 import { listFor, textFor, topicOf } from './topic.ts';
-import type { Call, Intent, OfferedTool, Situation } from './types.ts';
 
 interface FillSource {
   /** Name of the property being filled; it decides what sort of words fit. */

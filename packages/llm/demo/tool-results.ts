@@ -1,6 +1,6 @@
+import type { Outcome } from './request.ts';
 import { summarise } from './summary.ts';
 import { shorten, trimPhrase, wordsIn } from './text.ts';
-import type { Outcome } from './types.ts';
 
 const longestPlainResult = 1200;
 const shownResults = 3;

@@ -15,11 +15,11 @@ import type { AnswerEvent } from '../completion.ts';
 import { openAiErrors } from '../errors.ts';
 import { mountCompaction } from './compaction.ts';
 import { continued, earlier, listed, listQuery, mountConversations, requireRoom } from './conversations.ts';
-import { inputTokens } from './input-tokens.ts';
 import { type Item, readInput } from './items.ts';
 import {
   checkParameters,
   conversationOf,
+  inputTokens,
   nameOf,
   type ResponseRequest,
   refuse,

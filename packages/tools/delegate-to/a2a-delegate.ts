@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type CardTrust,
   cardTrust,
@@ -9,9 +10,8 @@ import {
 } from '@trunkline/a2a';
 import { createFileFetch } from '@trunkline/http';
 import { type AttachedFile, addressSubject, handOnFiles, plainMediaType } from '@trunkline/llm';
-import { errorMessage } from '@trunkline/std';
+import { BoundedMap, errorMessage } from '@trunkline/std';
 import { type Delegate, type DelegateContext, DelegateError, type DelegateErrorCode } from './delegate-to.ts';
-import { FreshParts } from './fresh-parts.ts';
 
 export interface A2aDelegateOptions extends CardTrust {
   name: string;
@@ -240,4 +240,24 @@ const CODES: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {
 function rethrow(error: unknown): never {
   if (!(error instanceof RemoteAgentError)) throw error;
   throw new DelegateError(CODES[error.code] ?? 'delegate_failed', error.message, { cause: error });
+}
+
+type Part = RemoteReply['artifacts'][number]['parts'][number];
+
+const mostTasks = 1000;
+
+/** A task that asks back holds all that it has made with its question, and once more with its answer. */
+export class FreshParts {
+  readonly #seen = new BoundedMap<string, ReadonlySet<string>>(mostTasks);
+
+  /** The parts of a reply's artifacts that its task's last question did not come with; one that changed since is new. */
+  of({ taskId = '', state, artifacts }: Pick<RemoteReply, 'taskId' | 'state' | 'artifacts'>): Part[] {
+    const seen = this.#seen.get(taskId);
+    const parts = artifacts
+      .flatMap((artifact) => artifact.parts)
+      .map((part) => ({ part, key: hash('sha256', JSON.stringify(part)) }));
+    if (state !== 'input-required') this.#seen.delete(taskId);
+    else if (taskId !== '') this.#seen.set(taskId, new Set(parts.map(({ key }) => key)));
+    return parts.filter(({ key }) => !seen?.has(key)).map(({ part }) => part);
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { visibleLinks, withoutPictures } from './visible-links.ts';
+import { visibleLinks, withoutPictures } from './split-message.ts';
 
 describe('links on a chat platform', () => {
   it.each([

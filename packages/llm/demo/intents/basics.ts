@@ -1,7 +1,7 @@
 import { suggestions } from '@trunkline/std';
+import type { Call, Intent, Situation } from '../request.ts';
 import { callOf } from '../schema.ts';
 import { trimPhrase, withoutEnd } from '../text.ts';
-import type { Call, Intent, Situation } from '../types.ts';
 import { zoneOf } from '../when.ts';
 
 const lead =

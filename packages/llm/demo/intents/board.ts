@@ -1,7 +1,7 @@
 import { suggestions } from '@trunkline/std';
+import type { Intent } from '../request.ts';
 import { callOf, intentOf, mainParameter, offeredCall } from '../schema.ts';
 import { trimPhrase } from '../text.ts';
-import type { Intent } from '../types.ts';
 
 export const incidents = intentOf(
   [suggestions.outage],

@@ -1,7 +1,7 @@
 import { suggestions } from '@trunkline/std';
+import type { Call, Intent, OfferedTool, Recognised, Situation } from '../request.ts';
 import { callOf, choicesOf } from '../schema.ts';
 import { toSecondPerson, trimPhrase } from '../text.ts';
-import type { Call, Intent, OfferedTool, Recognised, Situation } from '../types.ts';
 
 const questionTools = ['ask_human', 'askClarification'];
 

@@ -1,7 +1,7 @@
 import { suggestions } from '@trunkline/std';
+import type { Intent, Situation } from '../request.ts';
 import { intentOf, offeredCall } from '../schema.ts';
 import { capitalise, contentWords, trimPhrase } from '../text.ts';
-import type { Intent, Situation } from '../types.ts';
 
 const pointsBack = /^(?:it|this|that|them|the (?:result|answer)s?)$/i;
 

@@ -1,7 +1,7 @@
 import { suggestions } from '@trunkline/std';
+import type { Intent, Recognised, Situation } from '../request.ts';
 import { intentOf, offeredCall } from '../schema.ts';
 import { capitalise, contentWords, trimPhrase } from '../text.ts';
-import type { Intent, Recognised, Situation } from '../types.ts';
 import { findTime } from '../when.ts';
 import { askHuman } from './delegate.ts';
 

@@ -1,6 +1,6 @@
+import type { Call, Intent, OfferedTool, Recognised, Situation } from '../request.ts';
 import { callOf, mainParameter } from '../schema.ts';
 import { contentWords, wordsIn } from '../text.ts';
-import type { Call, Intent, OfferedTool, Recognised, Situation } from '../types.ts';
 import { calculate, fetchPage, lookUp, lookUpQuestion, runCommand, search, tellTime } from './basics.ts';
 import { agenda, board, goal, inbox, incidents } from './board.ts';
 import { askMe, clarify, delegate, form } from './delegate.ts';
