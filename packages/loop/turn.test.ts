@@ -17,6 +17,7 @@ import {
   turnOptions,
 } from './turn.suite.ts';
 import { runTurn } from './turn.ts';
+import { addUsage, estimateTokens, noUsage, promptBudget } from './usage.ts';
 
 stopServersAfterEach();
 
@@ -273,4 +274,55 @@ it('keeps turns that run at the same time apart', async () => {
   );
   const texts = (await Promise.all(turns)).map((events) => ended(events.at(-1)).text);
   expect(texts).toEqual(['You said a', 'You said b', 'You said c']);
+});
+
+const call = {
+  models: ['answered', 'configured'],
+  reported: undefined,
+  input: 'x'.repeat(400),
+  output: 'y'.repeat(40),
+};
+
+it('estimates where the endpoint reports nothing, so that budgets hold', () => {
+  expect(addUsage(noUsage, call, undefined)).toEqual({
+    inputTokens: 100,
+    outputTokens: 10,
+    totalTokens: 110,
+    estimated: true,
+  });
+});
+
+it('takes the price of the configured model when that of the answering one is not known', () => {
+  const cost = (model: string) => (model === 'configured' ? 0.1 : undefined);
+  expect(addUsage(noUsage, call, cost).costUsd).toBe(0.1);
+});
+
+it('does not know the sum when one cost is not known', () => {
+  const unknown = addUsage(noUsage, call, () => undefined);
+  expect(addUsage(unknown, call, () => 1)).not.toHaveProperty('costUsd');
+});
+
+it('leaves the room for an answer that its limit asks for', () => {
+  const left = (limit?: number) => promptBudget(20_000, limit);
+  expect([left(), left(512), left(8000), left(64_000)]).toEqual([14_904, 18_488, 11_000, 9000]);
+});
+
+it('counts four ASCII characters as one token and others as one each', () => {
+  expect(estimateTokens('')).toBe(0);
+  expect(estimateTokens('abcd'.repeat(10))).toBe(10);
+  expect(estimateTokens('abcde')).toBe(2);
+  expect(estimateTokens('日本語')).toBe(3);
+});
+
+it('counts every part of a conversation', () => {
+  expect(estimateTokens([{ role: 'user', content: 'abcd' }])).toBe(5);
+  const picture = { type: 'file' as const, mediaType: 'image/png', data: 'A'.repeat(100_000) };
+  expect(estimateTokens([{ role: 'user', content: [picture] }])).toBe(1004);
+  const call = {
+    type: 'tool-call' as const,
+    toolCallId: 'a',
+    toolName: 'look',
+    input: { at: 'x'.repeat(400) },
+  };
+  expect(estimateTokens([{ role: 'assistant', content: [call] }])).toBeGreaterThan(100);
 });

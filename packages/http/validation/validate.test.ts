@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startApp } from '../fixtures/test-kit.ts';
-import { readJson, ValidationError, validate } from './validate.ts';
+import { parseJson, readJson, ValidationError, validate } from './validate.ts';
 
 const renderError = (error: Error) => ({
   body:
@@ -150,4 +151,37 @@ describe('readJson', () => {
     expect(await send('/own', { method: 'POST' })).toEqual({ status: 200, body: { got: null } });
     expect(await send('/own', post('['))).toMatchObject({ status: 400, body: { code: 'malformed_json' } });
   });
+});
+
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+
+it('reads whatever JSON there is', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = JSON.stringify(value);
+      expect(parseJson(text)).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+it('takes 256 levels and no more, whatever they are made of', () => {
+  expect(parseJson(nested(256))).toHaveLength(1);
+  expect(() => parseJson(nested(257))).toThrow('nested deeper than 256 levels');
+  expect(() => parseJson(nested(100_000))).toThrow(SyntaxError);
+  expect(() => parseJson(`${'{"a":'.repeat(257)}1${'}'.repeat(257)}`)).toThrow('nested deeper');
+  expect(parseJson(`[${'[[]],'.repeat(500)}1]`)).toHaveLength(501);
+});
+
+it('does not count what stands in strings', () => {
+  const brackets = '['.repeat(1000);
+  expect(parseJson(JSON.stringify({ a: brackets, b: `\\"${brackets}\\` }))).toEqual({
+    a: brackets,
+    b: `\\"${brackets}\\`,
+  });
+  expect(() => parseJson(`["\\\\",${nested(257)}]`)).toThrow('nested deeper');
+});
+
+it('throws at what is no JSON', () => {
+  for (const text of ['', '{', `"${'x'.repeat(300)}`, `${'\\'.repeat(300)}"`, nested(200).slice(1)])
+    expect(() => parseJson(text)).toThrow(SyntaxError);
 });

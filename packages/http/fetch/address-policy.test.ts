@@ -1,7 +1,135 @@
+import { BlockList } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { assertPublicUrl, type Lookup } from './address-policy.ts';
 import { code, failure, lookupOf, startWeb, text } from './fixtures/test-web.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
+import { addBlock, embeddedIpv4, refusedKind } from './special-addresses.ts';
+
+describe('refusedKind', () => {
+  it.each([
+    '127.0.0.1',
+    '127.255.255.254',
+    '10.0.0.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '100.64.0.1',
+    '100.127.255.255',
+    '169.254.169.254',
+    '0.0.0.0',
+    '0.1.2.3',
+    '192.0.0.1',
+    '192.0.2.1',
+    '192.88.99.1',
+    '198.18.0.1',
+    '198.19.255.255',
+    '198.51.100.7',
+    '203.0.113.9',
+    '224.0.0.1',
+    '239.255.255.255',
+    '240.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::127.0.0.1',
+    '::2',
+    'fc00::1',
+    'fdff::1',
+    'fe80::1',
+    'fe80::1%eth0',
+    'febf::1',
+    'fec0::1',
+    'ff02::1',
+    '100::1',
+    '2001::1',
+    '2001:10::1',
+    '2001:db8::1',
+    '2002:7f00:1::',
+    '2002:808:808::',
+    '3fff::1',
+    '4000::1',
+    '5f00::1',
+    '64:ff9b:1::1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:10.0.0.1',
+    '::FFFF:169.254.169.254',
+    '64:ff9b::127.0.0.1',
+    '64:ff9b::a00:1',
+    '::ffff:0:127.0.0.1',
+    'nonsense',
+    '',
+    '1.2.3',
+  ])('refuses %j', (address) => {
+    expect(refusedKind(address)).toEqual(expect.any(String));
+  });
+
+  it.each([
+    '8.8.8.8',
+    '1.1.1.1',
+    '9.255.255.255',
+    '11.0.0.1',
+    '100.63.255.255',
+    '100.128.0.1',
+    '126.0.0.1',
+    '128.0.0.1',
+    '169.253.1.1',
+    '169.255.1.1',
+    '172.15.0.1',
+    '172.32.0.1',
+    '192.167.0.1',
+    '192.169.0.1',
+    '198.17.0.1',
+    '198.20.0.1',
+    '223.255.255.255',
+    '2606:4700::1111',
+    '2001:4860:4860::8888',
+    '2a00:1450::1',
+    '2001:200::1',
+    '::ffff:8.8.8.8',
+    '64:ff9b::8.8.8.8',
+  ])('lets %j through', (address) => {
+    expect(refusedKind(address)).toBeUndefined();
+  });
+});
+
+describe('embeddedIpv4', () => {
+  it.each([
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['0:0:0:0:0:ffff:102:304', '1.2.3.4'],
+    ['64:ff9b::102:304', '1.2.3.4'],
+    ['::1.2.3.4', undefined],
+    ['2606:4700::1', undefined],
+    ['1.2.3.4', undefined],
+  ])('%s', (address, expected) => {
+    expect(embeddedIpv4(address)).toBe(expected);
+  });
+});
+
+describe('addBlock', () => {
+  it.each(['10.0.0.0/8', ' 192.168.1.7/32 ', '10.1.2.3', 'fd00::/8', '::1', '0.0.0.0/0'])(
+    'takes %j',
+    (block) => {
+      expect(addBlock(new BlockList(), block)).toBe(true);
+    },
+  );
+
+  it.each([
+    '10.0.0.0/33',
+    '10.0.0/8',
+    'fd00::/129',
+    '10.0.0.0/-1',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    'ten',
+    '10.0.0.0/1e1',
+    '/8',
+    '',
+  ])('refuses %j', (block) => {
+    expect(addBlock(new BlockList(), block)).toBe(false);
+  });
+});
 
 describe('what may be asked for', () => {
   it.each([
