@@ -2,8 +2,7 @@ import type { ChatRequestBody } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readingsOf } from './citations/statement.ts';
 import { type Lab, startLab } from './fixtures/lab.ts';
-import { mayBeEnglish } from './text/language.ts';
-import { sentenceSpans } from './text/sentences.ts';
+import { mayBeEnglish, sentenceSpans } from './text/sentences.ts';
 
 let lab: Lab;
 beforeAll(async () => {

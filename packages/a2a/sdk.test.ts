@@ -8,9 +8,8 @@ import {
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
 import { describe, expect, it } from 'vitest';
-import { agentsOfThisFile, asksForName, echo } from './fixtures/agents.ts';
+import { agentsOfThisFile, asksForName, echo, SteppedAgent } from './fixtures/agents.ts';
 import type { AgentScript, TestAgent } from './fixtures/start-agent.ts';
-import { SteppedAgent } from './fixtures/steps.ts';
 import { startWebhook } from './fixtures/webhook.ts';
 import type { A2aServerOptions } from './server.ts';
 

@@ -62,9 +62,10 @@ export {
   StartError,
   serve,
 } from './server/serve.ts';
-export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
 export {
   formatSseFrame,
+  type ReceivedEvent,
+  readSse,
   type SseEvent,
   type SseFrame,
   type SsePullOptions,

@@ -5,6 +5,7 @@ export {
   operatorKeyFile,
   operatorLink,
   readOperatorKey,
+  readOrCreateSecret,
   type UseOnce,
 } from './operator-access.ts';
 export type { AccountAccess, AccountProof, AuditEvent, AuditRecorder } from './ports.ts';
@@ -38,7 +39,6 @@ export {
   schedulesOf,
   withOrigins,
 } from './principal.ts';
-export { readOrCreateSecret } from './secret-file.ts';
 export {
   createPrincipalCheck,
   type PrincipalCheck,

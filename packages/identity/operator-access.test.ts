@@ -2,8 +2,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { operatorAccess } from './operator-access.ts';
-import { readOrCreateSecret } from './secret-file.ts';
+import { operatorAccess, readOrCreateSecret } from './operator-access.ts';
 
 function access() {
   const home = temporaryDirectory();

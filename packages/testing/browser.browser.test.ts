@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { axeViolations } from './axe.ts';
 import { describeWithBrowser, findChromium, launchBrowser, type TestBrowser } from './browser.ts';
 import { temporaryDirectory } from './directory.ts';
+import { axeViolations } from './page-checks.ts';
 
 const SOON = { timeout: 30_000 };
 const PAGES: Record<string, string> = {

@@ -1,6 +1,5 @@
 export * from './a2a/index.ts';
 export * from './attacks.ts';
-export { axeViolations } from './axe.ts';
 export * from './browser.ts';
 export * from './callers.ts';
 export * from './child.ts';
@@ -20,9 +19,7 @@ export * from './model/server.ts';
 export * from './model/tiny-gguf.ts';
 export * from './model/wire-doors.ts';
 export * from './model/wire-server.ts';
-export * from './model/wire-shown.ts';
 export * from './model/wires.ts';
-export * from './movable-clock.ts';
 export * from './nats.ts';
 export * from './network.ts';
 export * from './oidc/provider.ts';

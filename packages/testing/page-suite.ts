@@ -1,8 +1,7 @@
 // What the tests of a service's pages share: the service, a browser, and what must hold for every page.
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { axeViolations } from './axe.ts';
 import { launchBrowser, type TestBrowser, type TestPage, type WindowOptions } from './browser.ts';
-import { namelessControls, sidewaysScroll } from './page-checks.ts';
+import { axeViolations, namelessControls, sidewaysScroll } from './page-checks.ts';
 
 const START_LIMIT_MS = 180_000;
 

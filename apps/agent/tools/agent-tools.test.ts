@@ -12,11 +12,10 @@ import { configSchema } from '../setup/config-schema.ts';
 import { type AgentStores, openStores } from '../stores/stores.ts';
 import { collectTools } from '../toolset.ts';
 import { startAnswering } from './answering-server.suite.ts';
-import { callTool } from './call-tool.suite.ts';
+import { callTool, toolDeps } from './call-tool.suite.ts';
 import { createPeerConsult, createPeerList, readPeers } from './delegation-tools.ts';
 import { diceTools } from './fixtures/dice-tools.ts';
 import { mcpClientOptions } from './mcp-sampling.ts';
-import { toolDeps } from './tool-deps.suite.ts';
 import type { ToolDeps } from './tool-module.ts';
 import { toolModules } from './tool-modules.ts';
 

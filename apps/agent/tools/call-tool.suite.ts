@@ -1,5 +1,9 @@
 import type { Tool } from '@trunkline/llm';
+import { createSandbox, findIsolation } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
+import { operatorActor } from '../owners.ts';
+import { configSchema } from '../setup/config-schema.ts';
+import type { ToolDeps } from './tool-module.ts';
 
 /** Calls a tool the way a turn does: its schema reads the arguments first, and what it throws becomes its result. */
 export async function callTool(
@@ -17,4 +21,25 @@ export async function callTool(
     if (context.signal.aborted) throw error;
     return `Error: ${errorMessage(error)}`;
   }
+}
+
+/** Where the machine has none, programs run without. */
+const sandbox = createSandbox({ mode: (await findIsolation()).kind === 'none' ? 'off' : 'auto' });
+
+/** What tools get when nothing is configured and no backend is there, with what a test adds. */
+export function toolDeps(given: Partial<ToolDeps> = {}): ToolDeps {
+  return {
+    options: {},
+    config: configSchema.parse({ filesystem: { enabled: false } }),
+    env: {},
+    stores: {},
+    scheduler: undefined,
+    actor: () => operatorActor,
+    workspace: '',
+    sandbox,
+    delegates: [],
+    skills: { list: [], find: async () => undefined },
+    fetch: {},
+    ...given,
+  };
 }

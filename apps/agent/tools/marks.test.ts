@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createOwners } from '../owners.ts';
 import { openStores } from '../stores/stores.ts';
 import { collectTools } from '../toolset.ts';
-import { toolDeps } from './tool-deps.suite.ts';
+import { toolDeps } from './call-tool.suite.ts';
 import { toolModules } from './tool-modules.ts';
 
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };

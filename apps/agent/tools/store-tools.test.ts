@@ -4,10 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type AgentStores, openStores } from '../stores/stores.ts';
 import { collectTools } from '../toolset.ts';
-import { callTool } from './call-tool.suite.ts';
+import { callTool, toolDeps } from './call-tool.suite.ts';
 import { createSetGoal } from './goal-tools.ts';
 import { createDailyLog } from './memory-tools.ts';
-import { toolDeps } from './tool-deps.suite.ts';
 import type { ToolDeps } from './tool-module.ts';
 import { toolModules } from './tool-modules.ts';
 

@@ -1,6 +1,5 @@
 import { lazy } from '@trunkline/std';
-import { mayBeEnglish } from '../text/language.ts';
-import { sentenceSpans } from '../text/sentences.ts';
+import { mayBeEnglish, sentenceSpans } from '../text/sentences.ts';
 import { isStopWord } from '../text/words.ts';
 
 /**

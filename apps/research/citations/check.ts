@@ -1,6 +1,5 @@
 import type { Judge } from '../api-types.ts';
-import { mayBeEnglish } from '../text/language.ts';
-import type { Span } from '../text/sentences.ts';
+import { mayBeEnglish, type Span } from '../text/sentences.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
 import { denies, readingsOf, type Statement, statementOf, type Token, withoutNegation } from './statement.ts';

@@ -1,5 +1,4 @@
-import { mayBeEnglish } from '../text/language.ts';
-import { type Span, sentenceSpans } from '../text/sentences.ts';
+import { mayBeEnglish, type Span, sentenceSpans } from '../text/sentences.ts';
 import { type Figure, type Statement, statementOf, tokensOf } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
 

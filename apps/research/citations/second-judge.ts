@@ -1,5 +1,4 @@
-import { mayBeEnglish } from '../text/language.ts';
-import { findWords } from '../text/sentences.ts';
+import { findWords, mayBeEnglish } from '../text/sentences.ts';
 import { promising, type Verdict } from './check.ts';
 import type { ClaimModel, ClaimOpinion } from './claim-model/claim-model.ts';
 import { type CheckedDocument, plainClaim } from './document.ts';

@@ -7,8 +7,7 @@ import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/s
 import type { Project } from '../projects/registry.ts';
 import { routeSchema } from '../workspace/schema/agent.ts';
 import { channelsSchema, fleetSchema } from '../workspace/schema/channels.ts';
-import { Conversations, decide, projectChannel } from './decide.ts';
-import { inOrder, routesFor } from './route-order.ts';
+import { Conversations, decide, inOrder, projectChannel, routesFor } from './decide.ts';
 
 describe('route runner', () => {
   let board: TestSwitchboard;

@@ -4,8 +4,7 @@ import { BoundedMap } from '@trunkline/std';
 import { clusterTopics } from '../access/caller.ts';
 import { derivedId } from '../core/messages.ts';
 import type { Route } from '../workspace/schema/agent.ts';
-import { decisionOf } from './decide.ts';
-import { routesFor } from './route-order.ts';
+import { decisionOf, routesFor } from './decide.ts';
 import { isRouted, requestOf } from './router.ts';
 
 const mostHops = 12;

@@ -11,9 +11,10 @@ import {
   decisionOf,
   defaultDecision,
   type Inbound,
+  inOrder,
   type RoutingDeps,
+  routesFor,
 } from '../router/decide.ts';
-import { inOrder, routesFor } from '../router/route-order.ts';
 import { isRouted } from '../router/router.ts';
 import type { SwitchboardEnv } from './guards.ts';
 

@@ -1,9 +1,9 @@
-import { type FSWatcher, mkdirSync, readFileSync, statSync, watch } from 'node:fs';
+import { type FSWatcher, mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type Logger, notPlain } from '@trunkline/config';
-import { entryIn } from '../workspace/follow.ts';
+import { entryIn, spellingsOf, standingFile, standsTwice, twiceWords } from '../workspace/follow.ts';
 import type { CronRecord } from '../workspace/schema/cron.ts';
-import { CronNames } from './cron-names.ts';
 import type { KnownFile, Ledger } from './ledger.ts';
 import { type Entry, readRecord, scheduleOf } from './record.ts';
 
@@ -286,4 +286,47 @@ function markOf(path: string): string | undefined {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** File names of `crons/`. Nearly all end in .yaml, so only the others are remembered. */
+class CronNames {
+  readonly #directory: string;
+  readonly #onProblem: (path: string, error: unknown) => void;
+  readonly #others = new Set<string>();
+  readonly #twice = new Set<string>();
+
+  constructor(directory: string, onProblem: (path: string, error: unknown) => void) {
+    this.#directory = directory;
+    this.#onProblem = onProblem;
+  }
+
+  path(id: string): string {
+    return join(this.#directory, `${id}${this.#others.has(id) ? '.yml' : '.yaml'}`);
+  }
+
+  look(id: string): void {
+    const [first] = spellingsOf(`${id}.yaml`);
+    this.#note(id, standingFile(this.#directory, first) !== first, standsTwice(this.#directory, first));
+  }
+
+  /** Ids of all schedules in the folder. */
+  all(): string[] {
+    const files = new Set(readdirSync(this.#directory));
+    const ids = new Set([...files].flatMap((file) => entryIn(file) ?? []));
+    for (const id of ids) {
+      const [first, second] = spellingsOf(`${id}.yaml`);
+      this.#note(id, !files.has(first), files.has(first) && files.has(second));
+    }
+    return [...ids];
+  }
+
+  #note(id: string, isOther: boolean, isTwice: boolean): void {
+    if (isOther) this.#others.add(id);
+    else this.#others.delete(id);
+    if (isTwice === this.#twice.has(id)) return;
+    const [first, second] = spellingsOf(join(this.#directory, `${id}.yaml`));
+    this.#onProblem(second, isTwice ? twiceWords(first) : undefined);
+    if (isTwice) this.#twice.add(id);
+    else this.#twice.delete(id);
+  }
 }

@@ -14,8 +14,7 @@ import {
 } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { modelStep } from './model-step.ts';
-import { sandboxStep } from './sandbox-step.ts';
-import { serviceSteps } from './service-steps.ts';
+import { sandboxStep, serviceSteps } from './service-steps.ts';
 import { RunningServices } from './services.ts';
 import type { Terminal } from './terminal.ts';
 import { directTrials } from './trials.ts';

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ConfigError, type Logger, loadYaml } from '@trunkline/config';
 import { toError } from '@trunkline/std';
-import { resolveInside } from '@trunkline/storage';
+import { resolveInside, writeFileAtomic } from '@trunkline/storage';
 import { isMissingFile, Reloader } from '../store/reload.ts';
 import { plainSoul, type Skill, type SkillFile, skillFileSchema, slugPattern, titleOf } from './skill.ts';
 
@@ -218,4 +219,15 @@ function merge(above: SkillFile, own: SkillFile) {
     llm: { ...above.llm, ...own.llm },
     viz: { ...above.viz, ...own.viz },
   };
+}
+
+const examples = join(import.meta.dirname, 'examples');
+
+/** Copies examples to where a configuration directory lacks them; existing files stay as they are. */
+export async function seedConfig(directory: string): Promise<void> {
+  const skills = existsSync(join(directory, 'skills')) ? [] : ['skills/default.yaml', 'skills/chef.yaml'];
+  for (const path of ['SOUL.md', ...skills, 'delegates.example.yaml', 'users.example.yaml']) {
+    const target = join(directory, path);
+    if (!existsSync(target)) await writeFileAtomic(target, await readFile(join(examples, path), 'utf8'));
+  }
 }

@@ -1,6 +1,6 @@
-import { expect } from 'vitest';
+import { type Child, conformanceTarget, startChild } from '@trunkline/testing';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { type Json, type OpenedStream, openStream, post, v10 } from '../fixtures/calls.ts';
-import type { Target } from './target.suite.ts';
 
 /** An answer of 1.0, whichever way it came. */
 export interface Answer {
@@ -147,4 +147,24 @@ async function fromRest(response: Response): Promise<Answer> {
     contentType: response.headers.get('content-type') ?? '',
     raw,
   };
+}
+
+interface Target {
+  /** Without a slash at the end. */
+  url: string;
+}
+
+/** The conformance target as a process of its own, for one test file. */
+export function targetOfThisFile(): Target {
+  let child: Child;
+  const target: Target = { url: '' };
+  beforeAll(async () => {
+    child = startChild(conformanceTarget, { arguments: ['--port', '0'] });
+    const line = await child.waitForLine('conformance target: ');
+    target.url = /http:\/\/[^,]+/.exec(line)?.[0] ?? '';
+  });
+  afterAll(async () => {
+    await child.kill('SIGTERM');
+  });
+  return target;
 }

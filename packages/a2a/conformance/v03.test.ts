@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Json, openStream, outline, post, rpc, saying, stream } from '../fixtures/calls.ts';
 import { startWebhook } from '../fixtures/webhook.ts';
-import { targetOfThisFile } from './target.suite.ts';
+import { targetOfThisFile } from './kit-v10.suite.ts';
 
 /** What the public kit for 0.3 demands of every agent, and of those that stream and notify. */
 

@@ -9,10 +9,10 @@ import {
   type Kit,
   message,
   restKit,
+  targetOfThisFile,
   taskOf,
   waiting,
 } from './kit-v10.suite.ts';
-import { targetOfThisFile } from './target.suite.ts';
 
 /** Streams, notifications and bindings as the public kit for 1.0 demands them. */
 

@@ -1,8 +1,7 @@
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { asksForName, echo } from '../fixtures/agents.ts';
+import { asksForName, echo, hookedAgents } from '../fixtures/agents.ts';
 import { type Json, openStream, outline, post, rpc, saying10, stream, v10 } from '../fixtures/calls.ts';
-import { hookedAgents } from '../fixtures/hooked-agents.ts';
 
 /** What sections of the specification of 1.0 demand and no public kit asks for. */
 

@@ -9,10 +9,10 @@ import {
   message,
   restKit,
   stateOf,
+  targetOfThisFile,
   taskOf,
   waiting,
 } from './kit-v10.suite.ts';
-import { targetOfThisFile } from './target.suite.ts';
 
 /** What the public kit for 1.0 demands, in its order; its own names for the demands stand in the titles. */
 

@@ -3,10 +3,9 @@ import type { Principal } from '@trunkline/identity';
 import { StorageError } from '@trunkline/storage';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { echo } from '../fixtures/agents.ts';
+import { echo, SteppedAgent } from '../fixtures/agents.ts';
 import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 import { reasoningMediaType } from './turn.ts';
 
 const { start } = enginesOfThisFile();

@@ -6,9 +6,8 @@ import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createA2aClient } from '../client/client.ts';
 import type { RemoteAgent } from '../client/remote-agent.ts';
-import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
+import { agentsOfThisFile, asksForName, echo, SteppedAgent } from '../fixtures/agents.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 import type { A2aServerOptions } from '../server.ts';
 import { startGrpc } from './start-grpc.ts';
 

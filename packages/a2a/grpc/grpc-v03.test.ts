@@ -1,10 +1,9 @@
 import { Role, type SendMessageRequest, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
 import { LegacyGrpcTransport } from '@a2a-js/sdk/compat/v0_3/client/grpc';
 import { afterAll, describe, expect, it } from 'vitest';
-import { agentsOfThisFile, asksForName } from '../fixtures/agents.ts';
+import { agentsOfThisFile, asksForName, SteppedAgent } from '../fixtures/agents.ts';
 import { rpc } from '../fixtures/calls.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 import type { A2aServerOptions } from '../server.ts';
 import { startGrpc } from './start-grpc.ts';
 

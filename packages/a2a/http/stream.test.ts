@@ -4,9 +4,8 @@ import { connect } from 'node:net';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LiveTask } from '../engine/live-task.ts';
-import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
+import { agentsOfThisFile, asksForName, echo, SteppedAgent } from '../fixtures/agents.ts';
 import { type Frame, openStream, outline, rpc, saying, saying10, stream, v10 } from '../fixtures/calls.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 
 const start = agentsOfThisFile();
 

@@ -1,10 +1,8 @@
 import { FakeClock, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asksForName, echo } from '../fixtures/agents.ts';
+import { asksForName, begin, echo, SteppedAgent, sending } from '../fixtures/agents.ts';
 import { rpc, saying } from '../fixtures/calls.ts';
-import { begin, sending } from '../fixtures/hooked-agents.ts';
 import { type AgentScript, startAgent } from '../fixtures/start-agent.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 import { startWebhook, type Webhook } from '../fixtures/webhook.ts';
 
 let hook: Webhook;

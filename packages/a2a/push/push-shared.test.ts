@@ -2,11 +2,9 @@ import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { LiveTask } from '../engine/live-task.ts';
 import type { SharedTask } from '../engine/shared-tasks.ts';
-import { echo } from '../fixtures/agents.ts';
+import { begin, echo, SteppedAgent, sending } from '../fixtures/agents.ts';
 import { rpc, saying } from '../fixtures/calls.ts';
-import { begin, sending } from '../fixtures/hooked-agents.ts';
 import { type AgentScript, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 import { startWebhook, type Webhook } from '../fixtures/webhook.ts';
 import { isTerminal } from '../protocol/model.ts';
 import type { SharedWebhook } from './push-store.ts';

@@ -1,9 +1,7 @@
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { echo } from '../fixtures/agents.ts';
+import { begin, echo, hookedAgents, SteppedAgent } from '../fixtures/agents.ts';
 import { rpc, saying } from '../fixtures/calls.ts';
-import { begin, hookedAgents } from '../fixtures/hooked-agents.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 
 const start = hookedAgents();
 

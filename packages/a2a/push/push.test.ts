@@ -1,12 +1,10 @@
 import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { asksForName, echo } from '../fixtures/agents.ts';
+import { asksForName, begin, echo, hookedAgents, SteppedAgent, sending } from '../fixtures/agents.ts';
 import { type Json, rpc, saying, saying10, v10 } from '../fixtures/calls.ts';
-import { hideTable } from '../fixtures/hidden-table.ts';
-import { begin, hookedAgents, sending } from '../fixtures/hooked-agents.ts';
+import { hideTable } from '../fixtures/engines.ts';
 import type { TestAgent } from '../fixtures/start-agent.ts';
-import { SteppedAgent } from '../fixtures/steps.ts';
 import { createPushGuard, type PushGuardOptions } from './delivery.ts';
 
 const start = hookedAgents();

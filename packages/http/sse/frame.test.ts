@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ReceivedEvent, readSse } from './read-sse.ts';
-import { FrameQueue, formatSseFrame, type SseEvent } from './sse.ts';
+import { FrameQueue, formatSseFrame, type ReceivedEvent, readSse, type SseEvent } from './sse.ts';
 
 describe('formatSseFrame', () => {
   it('writes the fields in one order, and a blank line', () => {

@@ -2,8 +2,7 @@ import { EventEmitter, on } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
-import { type ReceivedEvent, readSse } from './read-sse.ts';
-import { formatSseFrame, type SseFrame, sse } from './sse.ts';
+import { formatSseFrame, type ReceivedEvent, readSse, type SseFrame, sse } from './sse.ts';
 
 const KILOBYTE = 'x'.repeat(1000);
 

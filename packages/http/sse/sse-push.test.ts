@@ -4,8 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
-import { readSse } from './read-sse.ts';
-import { type SsePushOptions, type SseSubscriber, sse } from './sse.ts';
+import { readSse, type SsePushOptions, type SseSubscriber, sse } from './sse.ts';
 
 const KILOBYTE = 'x'.repeat(1000);
 

@@ -3,9 +3,14 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { InputRequired } from '@trunkline/llm';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { inputRequired, readAnswer } from './elicitation.ts';
 import { RunningCalls } from './running-calls.ts';
-import { capabilitiesFor, handleServerRequests, type ServerRequestOptions } from './server-requests.ts';
+import {
+  capabilitiesFor,
+  handleServerRequests,
+  inputRequired,
+  readAnswer,
+  type ServerRequestOptions,
+} from './server-requests.ts';
 
 const calls = new RunningCalls();
 const none = { calls, sample: undefined, sampledAt: [], onLog: undefined, onResourceUpdated: undefined };

@@ -61,3 +61,6 @@ async function* completeLater(waitMs: number, signal: AbortSignal): AsyncGenerat
   await delay(waitMs, undefined, { signal });
   yield { type: 'completed', message: 'Done after delay' };
 }
+
+/** The program that conformance kits are pointed at, for tests that start it themselves. */
+export const conformanceTarget = new URL('./conformance-target.ts', import.meta.url);

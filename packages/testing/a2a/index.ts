@@ -1,2 +1,2 @@
-export { conformanceTarget } from './conformance-script.ts';
+export { conformanceTarget } from './conformance-executor.ts';
 export * from './fake-peer.ts';

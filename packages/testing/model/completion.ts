@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ChatRequestBody, ScriptedAnswer, ScriptedToolCall } from './reply.ts';
 
 export interface CompletionHead {
@@ -106,11 +107,47 @@ function usageOf(request: ChatRequestBody, answer: ScriptedAnswer) {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
-export function tokenEstimate(text: string): number {
+function tokenEstimate(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
 /** Pieces of about a token each; a character outside the basic plane is never torn apart. */
 function fragments(text: string): string[] {
   return text.match(/.{1,5}/gsu) ?? [];
+}
+
+interface EmbeddingRequestBody {
+  model: string;
+  input: string | string[];
+  dimensions?: number;
+}
+
+const defaultDimensions = 64;
+
+/** Answers an embeddings request with vectors that depend on nothing but the text. */
+export function embeddingBody(request: EmbeddingRequestBody) {
+  const texts = [request.input].flat();
+  const tokens = tokenEstimate(texts.join(''));
+  return {
+    object: 'list',
+    model: request.model,
+    data: texts.map((text, index) => ({
+      object: 'embedding',
+      index,
+      embedding: wordVector(text, request.dimensions ?? defaultDimensions),
+    })),
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  };
+}
+
+/** Unit vector of a bag of hashed words: texts that share words lie close together. */
+function wordVector(text: string, dimensions: number): number[] {
+  const vector = new Array<number>(dimensions).fill(0);
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['']) {
+    const digest = createHash('sha256').update(word).digest();
+    const place = digest.readUInt32LE(0) % dimensions;
+    vector[place] = (vector[place] ?? 0) + 1;
+  }
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
 }

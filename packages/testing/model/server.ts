@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { embeddingBody } from './completion.ts';
 import { deliver, errorBody, sendJson } from './delivery.ts';
-import { embeddingBody } from './embedding.ts';
 import { type ChatRequestBody, createReplySource, type ModelScript, type ScriptedReply } from './reply.ts';
 
 export interface ModelServerOptions {

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { encodeMessagePack } from './message-pack.ts';
 
 export interface SavedReference {
   audio: Uint8Array;
@@ -158,4 +157,24 @@ async function speak(response: ServerResponse, chunks: readonly Uint8Array[]): P
     await new Promise((resolve) => setImmediate(resolve));
   }
   response.end();
+}
+
+/** As much of MessagePack as the fake's answers need: booleans, and texts, lists and maps of up to 65535. */
+export function encodeMessagePack(value: unknown): Buffer {
+  if (typeof value === 'boolean') return Buffer.from([value ? 0xc3 : 0xc2]);
+  if (typeof value === 'string') {
+    const bytes = Buffer.from(value, 'utf8');
+    return Buffer.concat([head(0xda, bytes.length), bytes]);
+  }
+  if (Array.isArray(value))
+    return Buffer.concat([head(0xdc, value.length), ...value.map((item) => encodeMessagePack(item))]);
+  const entries = Object.entries(value as object);
+  return Buffer.concat([
+    head(0xde, entries.length),
+    ...entries.flat().map((item) => encodeMessagePack(item)),
+  ]);
+}
+
+function head(type: number, length: number): Buffer {
+  return Buffer.from([type, length >> 8, length & 0xff]);
 }

@@ -1,3 +1,4 @@
+import { stateLamp } from '@trunkline/ui';
 import type { chatSources } from '../../chats/chat-store.ts';
 import type { ChatEntry, ChatFile, ChatTurn } from '../../chats/transcript.ts';
 import type { Attachment } from '../../routes/console/chats.ts';
@@ -30,3 +31,20 @@ export function isParked({ state }: Pick<Turn, 'state'>): boolean {
 export function isOpen(turn: Pick<Turn, 'state'>): boolean {
   return turn.state === 'working' || isParked(turn);
 }
+
+export type {
+  Part as TaskPart,
+  PushDelivery as Delivery,
+  TaskLogEvent as TaskEvent,
+  TaskSummary,
+} from '../../routes/console/tasks.ts';
+
+export const STATES: Record<TurnState, ReturnType<typeof stateLamp>> = {
+  working: stateLamp('working'),
+  'input-required': stateLamp('asks'),
+  'auth-required': stateLamp('asks', 'Asks for access'),
+  completed: stateLamp('done'),
+  failed: stateLamp('failed'),
+  canceled: stateLamp('stopped'),
+  rejected: stateLamp('refused'),
+};

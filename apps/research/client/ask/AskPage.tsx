@@ -16,7 +16,7 @@ import type { SourceHealth, SourceKind } from '../../api-types.ts';
 import { putPending } from '../chat/useChat.ts';
 import { useAction } from '../lib/actions.ts';
 import { goTo, hrefOf } from '../lib/route.ts';
-import { useWork, WorkList } from '../library/WorkList.tsx';
+import { useWork, WorkList } from '../library/LibraryPage.tsx';
 import { SourcesLine } from '../status/SourcesPage.tsx';
 import { AskForm } from './AskForm.tsx';
 

@@ -15,7 +15,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import type { CheckedAnswer, CitedSource, Claim } from '../../api-types.ts';
 import { scoreText } from '../../citations/marks.ts';
 import { AskForm } from '../ask/AskForm.tsx';
-import { ChartFigure } from '../charts/ChartFigure.tsx';
+import { ChartFigure } from '../charts/ChartedTable.tsx';
 import { CitedText, SourceLink } from '../citations/CitedText.tsx';
 import { placeOf, titleOf } from '../lib/format.ts';
 import { type Chat, type ChatMessage, citedBy, useChat, withoutSourceList } from './useChat.ts';

@@ -7,9 +7,14 @@ import { fieldsOf, text } from '../../dispatch/request.ts';
 import { type FileHost, linkedFiles } from '../linked-files.ts';
 import { defineSurface } from '../surface.ts';
 import { AcceptedWebhooks, deliveryIdOf, type Webhook, WebhookReceiver } from '../webhooks.ts';
-import { CodehostClients, clientSettings, createWebhookRegistry } from './clients.ts';
+import {
+  CodehostClients,
+  type CodehostOptions,
+  clientSettings,
+  codehostOptions,
+  createWebhookRegistry,
+} from './clients.ts';
 import { type Reactable, readEvent } from './events.ts';
-import { type CodehostOptions, codehostOptions } from './options.ts';
 import { createPoster } from './posts.ts';
 
 const reactionMs = 10_000;

@@ -20,8 +20,14 @@ import { Square } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useLive, useLiveList } from '../../app/live.ts';
 import { QuestionCard } from '../../chat/QuestionCard.tsx';
-import { isOpen } from '../../chat/wire.ts';
-import { type Delivery, STATES, type TaskEvent, type TaskPart, type TaskSummary } from './wire.ts';
+import {
+  type Delivery,
+  isOpen,
+  STATES,
+  type TaskEvent,
+  type TaskPart,
+  type TaskSummary,
+} from '../../chat/wire.ts';
 
 /** One task: request, result, events and deliveries. */
 export function TaskDetail({ id }: { id: string }) {

@@ -13,8 +13,8 @@ import {
 import { ListChecks } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useLiveList } from '../../app/live.ts';
+import { STATES, type TaskSummary } from '../../chat/wire.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
-import { STATES, type TaskSummary } from './wire.ts';
 
 const FILTERS = [
   { value: '', label: 'All states' },

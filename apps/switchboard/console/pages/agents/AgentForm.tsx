@@ -13,8 +13,8 @@ import { Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { AgentDefinition } from '../../../workspace/schema/agent.ts';
 import { EditForm, type FileFormProps } from '../../shared/FilePage.tsx';
-import { TOOL_LABELS } from '../../shared/labels.ts';
 import { NameField } from '../../shared/NameField.tsx';
+import { TOOL_LABELS } from '../../shared/topics.ts';
 
 const ROLES: Record<AgentDefinition['role'], string> = {
   general: 'General',

@@ -1,7 +1,6 @@
 import type { AgentView, McpServerView, PluginStatus, Route } from '../../../api-types.ts';
 // A graph of surfaces, their topics, the agents that handle them, and their tools.
-import { TOOL_LABELS } from '../../shared/labels.ts';
-import { fitsPattern } from '../../shared/topics.ts';
+import { fitsPattern, TOOL_LABELS } from '../../shared/topics.ts';
 
 export type Column = 'surfaces' | 'topics' | 'agents' | 'tools';
 
