@@ -6,8 +6,7 @@ import { ModelError } from '@trunkline/llm';
 import type { Budget } from '../api-types.ts';
 import type { JobStore, NumberedEvent, Spending } from '../store/jobs.ts';
 import type { Job, JobOptions, PlannedDimension } from './job.ts';
-import { type RunEnd, runPipeline } from './pipeline.ts';
-import { mergeRepeated, planData } from './plan.ts';
+import { mergeRepeated, planData, type RunEnd, runPipeline } from './pipeline.ts';
 import {
   BudgetMeter,
   type ResearchDeps,

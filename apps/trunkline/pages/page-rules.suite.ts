@@ -124,7 +124,7 @@ export const DIALOGS: Readonly<Record<string, readonly DialogPath[]>> = {
     { file: 'apps/switchboard/console/pages/schedules/ScheduleList.tsx', clicks: ['Change morning'] },
   ],
   '/app#/servers': [
-    { file: 'apps/switchboard/console/pages/servers/AddServer.tsx', clicks: ['Add a server'] },
+    { file: 'apps/switchboard/console/pages/servers/ServersPage.tsx', clicks: ['Add a server'] },
   ],
 };
 

@@ -16,6 +16,21 @@ const types: Readonly<Record<string, string>> = {
   yml: 'application/yaml',
 };
 
+/** Keys of a pie that fit beside it. */
+const mostSlices = 14;
+
+const chartInput = z.object({
+  type: z.enum(['bar', 'line', 'area', 'pie']),
+  title: z.string().min(1).max(200),
+  labels: z.array(z.string().max(200)).min(1).max(200).describe('One for each value, such as months.'),
+  series: z
+    .array(z.object({ name: z.string().max(200), values: z.array(z.number().nullable()).max(200) }))
+    .min(1)
+    .max(8)
+    .describe('A pie shows the first one alone.'),
+  unit: z.string().max(12).optional().describe('Of the values, such as EUR or %.'),
+});
+
 /** Where the text of attached files is. */
 export interface Attachments {
   /** Undefined where there is no such file, or none with text, that the call may read. */
@@ -84,32 +99,17 @@ function readAttachment({ read, nameOf }: Attachments) {
   });
 }
 
-/** Keys of a pie that fit beside it. */
-const mostSlices = 14;
-
-const input = z.object({
-  type: z.enum(['bar', 'line', 'area', 'pie']),
-  title: z.string().min(1).max(200),
-  labels: z.array(z.string().max(200)).min(1).max(200).describe('One for each value, such as months.'),
-  series: z
-    .array(z.object({ name: z.string().max(200), values: z.array(z.number().nullable()).max(200) }))
-    .min(1)
-    .max(8)
-    .describe('A pie shows the first one alone.'),
-  unit: z.string().max(12).optional().describe('Of the values, such as EUR or %.'),
-});
-
 /** Draws charts. `show` brings one before whoever asked, and answers the model. */
 export function createChart(
   show: (chart: Chart, context: ToolContext) => Promise<string>,
-): RunningTool<z.output<typeof input>> {
+): RunningTool<z.output<typeof chartInput>> {
   return defineTool({
     name: 'chart',
     // It is a part of the answer: it reaches nobody but whoever asked, and changes nothing that they have.
     effects: ['reads'],
     description:
       'Draws a chart of numbers as a picture that the person sees beside the answer: bars, lines, areas or a pie. Say in your answer what it shows.',
-    input,
+    input: chartInput,
     async execute(chart, context) {
       const uneven = chart.series.find(({ values }) => values.length !== chart.labels.length);
       if (uneven !== undefined)
