@@ -244,7 +244,7 @@ interface CheckedSection {
  * Sends statements that failed back to the writer, once, with the passages of their section: it repairs or drops them, and
  * what it writes is checked like the rest. The answer is stored, so that a restart gives the same report.
  */
-export async function repairSections(
+async function repairSections(
   context: RunContext,
   checker: CitationChecker,
   sections: readonly CheckedSection[],

@@ -259,7 +259,7 @@ interface DescriptionsProps {
 }
 
 /** What MCP servers and other agents say about themselves, those first that nobody has accepted. */
-export function Descriptions({ view: { descriptions }, onAccepted }: DescriptionsProps) {
+function Descriptions({ view: { descriptions }, onAccepted }: DescriptionsProps) {
   if (descriptions.length === 0) return null;
   const accepted = descriptions.filter(({ state }) => state === 'accepted');
   const open = descriptions.filter(({ state }) => state !== 'accepted');

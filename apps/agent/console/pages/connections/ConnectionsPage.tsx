@@ -182,7 +182,7 @@ const FORM: JsonSchema = {
 };
 
 /** Other agents and models that the agent hands work to. */
-export function DelegatesTab() {
+function DelegatesTab() {
   const { config, change, reload } = useConfig();
   useLive(['config'], reload);
   return (

@@ -196,7 +196,7 @@ function payloadOf(given: string): Record<string, unknown> {
 }
 
 /** A route in words: which messages, and who answers them. */
-export function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
+function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
   const { name: given = '', when, then: answer, enabled = true, ...order } = values as Partial<Route>;
   const [name, setName] = useState(given);
   const [topic, setTopic] = useState(when?.topic ?? '');

@@ -159,7 +159,7 @@ interface AddServerProps {
   onAdd(server: object): Promise<boolean>;
 }
 
-export function AddServer({ onClose, onAdd }: AddServerProps) {
+function AddServer({ onClose, onAdd }: AddServerProps) {
   const tryOut = useTrial();
   const testing = useRef(false);
   const [busy, setBusy] = useState(false);
@@ -260,7 +260,7 @@ function linesOf(value: unknown): string[] {
 }
 
 /** Connects briefly and shows the result. */
-export function useTrial() {
+function useTrial() {
   const api = useApi();
   const attempt = useAttempt();
   const toast = useToast();
