@@ -115,15 +115,23 @@ describe('oauth', () => {
    * An authorization server whose access tokens are good until the test lets them expire, with the metadata that RFC 8414
    * and 9728 describe. `beforeRenewal` holds new tokens, `beforeRefusal` the answer to a refresh token that was used before.
    */
-  async function startRefreshing({ beforeRenewal = atOnce, beforeRefusal = atOnce } = {}) {
+  async function startRefreshing({
+    beforeRenewal = atOnce,
+    beforeRefusal = atOnce,
+    isElsewhere = false,
+  } = {}) {
     const grants: string[] = [];
+    /** Requests of ours, and what they said for a proxy before the server. */
+    const seen: { host: string; pathname: string; tenant: unknown }[] = [];
     let refresh = '';
     /** Two requests that wait for each other, so that both come with the same token. */
     let meeting: { path: string; missing: number; met: PromiseWithResolvers<void> } | undefined;
     const valid = new Set<string>();
     let count = 0;
-    const origin = await serve(async (request, response) => {
+    const answer = async (request: IncomingMessage, response: ServerResponse) => {
       const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+      const { host = '', 'x-tenant': tenant } = request.headers;
+      if (pathname !== '/authorize') seen.push({ host, pathname, tenant });
       const base = `http://${request.headers.host}`;
       const json = (value: object, status = 200) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
@@ -134,7 +142,7 @@ describe('oauth', () => {
         await meeting.met.promise;
       }
       if (pathname.startsWith('/.well-known/oauth-protected-resource'))
-        return json({ resource: `${base}/mcp`, authorization_servers: [base] });
+        return json({ resource: `${base}/mcp`, authorization_servers: [signIn ?? base] });
       if (pathname.startsWith('/.well-known/oauth-authorization-server'))
         return json({
           issuer: base,
@@ -183,13 +191,15 @@ describe('oauth', () => {
               content: [{ type: 'text', text: 'seen' }],
             };
       return json({ jsonrpc: '2.0', id, result });
-    });
+    };
+    const origin = await serve(answer);
+    const signIn = isElsewhere ? await serve(answer) : undefined;
     const expire = () => valid.clear();
     const expireForBoth = (path: '/mcp' | '/token') => {
       expire();
       meeting = { path, missing: 2, met: Promise.withResolvers() };
     };
-    return { url: `${origin}/mcp`, grants, expire, expireForBoth };
+    return { url: `${origin}/mcp`, grants, seen, expire, expireForBoth };
   }
 
   async function serve(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
@@ -232,6 +242,36 @@ describe('oauth', () => {
     await last.configure([{ name: 'net', url: server.url }]);
     expect(last.states[0]).toMatchObject({ state: 'sign-in' });
   });
+
+  it.each([
+    ['at the server', false],
+    ['elsewhere', true],
+  ])(
+    'sends the headers of the server with a sign-in and a renewal %s, and to the server alone',
+    async (_, isElsewhere) => {
+      const server = await startRefreshing({ isElsewhere });
+      const secrets = new Map<string, string>();
+      const config = [{ name: 'net', url: server.url, headers: { 'X-Tenant': 'blue' } }];
+      const { clients } = clientsWith(secrets);
+      await clients.configure(config);
+      const { state, code } = await comeBack((await clients.beginSignIn('net', signal)) ?? '');
+      await clients.finishSignIn(state, code, signal);
+      server.expire();
+      const { clients: later } = clientsWith(secrets);
+      await later.configure(config);
+      expect(later.states[0]).toMatchObject({ state: 'connected' });
+      expect(server.grants).toEqual(['authorization_code', 'refresh_token']);
+      const { host: own } = new URL(server.url);
+      const expected = server.seen.map(({ host, pathname }) => {
+        return { host, pathname, tenant: host === own ? 'blue' : undefined };
+      });
+      expect(server.seen).toEqual(expected);
+      const places = server.seen
+        .filter(({ pathname }) => pathname === '/token')
+        .map(({ host }) => host === own);
+      expect(places).toEqual([!isElsewhere, !isElsewhere]);
+    },
+  );
 
   it('that the operator signs in to at one service lets in another, which renews the tokens too', async () => {
     const server = await startRefreshing();

@@ -62,6 +62,7 @@ interface Server {
   name: string;
   url: string;
   oauth?: RegisteredClient | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -83,7 +84,7 @@ export class McpOAuth {
   constructor(server: Server, options: OAuthOptions) {
     this.#server = server;
     this.#options = options;
-    this.#fetch = fetchFor(server.url);
+    this.#fetch = fetchFor(server);
   }
 
   get session(): OAuthSession {
@@ -278,8 +279,11 @@ function parseStored(text: string | undefined): Stored | undefined {
   }
 }
 
-/** The server itself is the operator's choice; the sign-in server is named by it, so it gets the guarded fetch. */
-function fetchFor(serverUrl: string): FetchLike {
+/**
+ * The server itself is the operator's choice and gets the headers that are set for it, as a proxy before it may want them; the
+ * sign-in server is named by it, so it gets the guarded fetch, and none of them where it is elsewhere.
+ */
+function fetchFor({ url: serverUrl, headers: configured = {} }: Server): FetchLike {
   const { origin, hostname } = new URL(serverUrl);
   const guarded = createGuardedFetch({
     allowedHosts: [hostname],
@@ -290,7 +294,11 @@ function fetchFor(serverUrl: string): FetchLike {
   return async (input, init = {}) => {
     const url = new URL(input);
     if (url.origin === origin) {
-      const limited = { ...init, signal: AbortSignal.timeout(REQUEST_MS) };
+      const headers = new Headers(init.headers);
+      // A client may name itself to the token endpoint with one of its own.
+      for (const [name, value] of Object.entries(configured))
+        if (!headers.has(name)) headers.set(name, value);
+      const limited = { ...init, headers, signal: AbortSignal.timeout(REQUEST_MS) };
       // A code and a refresh token may be good for one use, so they must not be sent twice.
       return await (init.method === 'POST' ? fetchOnNewConnection(url, limited) : fetch(url, limited));
     }
