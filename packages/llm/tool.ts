@@ -39,6 +39,8 @@ export interface ToolContext {
    * a document that is shown it gives the text, which comes from outside, or why it cannot be read.
    */
   attach?: ((file: AttachedFile) => Promise<string | undefined>) | undefined;
+  /** Gives the model a stored file that the person sent while the call ran, as one that came with a message. */
+  show?: ((fileId: string) => Promise<void>) | undefined;
 }
 
 export interface AttachedFile {

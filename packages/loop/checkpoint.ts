@@ -2,7 +2,7 @@ import type { Origin } from '@trunkline/identity';
 import type { DescriptionHash } from '@trunkline/policy';
 import { type ModelMessage, modelMessageSchema } from 'ai';
 import { z } from 'zod';
-import type { StoredFile } from './content/content.ts';
+import type { StoredFile, UserPart } from './content/content.ts';
 
 const version = 1;
 
@@ -22,6 +22,8 @@ const fileSchema = z.object({
   isShown: z.literal(true).optional(),
 });
 
+const isUserPart = (part: unknown) => modelMessageSchema.safeParse({ role: 'user', content: [part] }).success;
+
 const callSchema = z.object({
   toolCallId: z.string(),
   name: z.string(),
@@ -30,6 +32,7 @@ const callSchema = z.object({
   result: z.string().optional(),
   origins: z.array(originSchema).optional(),
   files: z.array(fileSchema).optional(),
+  attached: z.array(z.custom<UserPart>(isUserPart)).optional(),
   ask: z
     .object({ rule: z.string(), why: z.string(), accepts: z.array(descriptionSchema).optional() })
     .optional(),
@@ -64,6 +67,8 @@ export interface CheckpointCall {
   origins?: readonly Origin[];
   /** What the tool made. */
   files?: readonly StoredFile[];
+  /** What the person sent with the answer. */
+  attached?: readonly UserPart[];
   /** Set where a person has to allow the call before it runs. */
   ask?: AskReason;
   /** Set where the running tool asks a person; with the answer the call is run again. */

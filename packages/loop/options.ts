@@ -3,7 +3,7 @@ import type { ForeignDescription, ModelErrorCode, ModelWait, TokenCounts, Tool }
 import type { AlwaysEffect, DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import type { LanguageModel, ModelMessage } from 'ai';
 import type { AskReason, Checkpoint } from './checkpoint.ts';
-import type { AnswerContent, Citation, StoredFile, TurnFiles } from './content/content.ts';
+import type { AnswerContent, Citation, Content, StoredFile, TurnFiles, UserPart } from './content/content.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -119,6 +119,8 @@ export interface ResumeTurnOptions extends TurnOptions {
   /** A checkpoint as it was stored. */
   checkpoint: unknown;
   answer: string;
+  /** What came with an answer that is the result of the call. */
+  contents?: readonly Content[] | undefined;
   /** Runs the call that waits for leave, instead of taking the answer as its result. */
   approval?: Approval | undefined;
 }
@@ -299,6 +301,7 @@ export interface ToolEndRecord {
   result: string;
   origins?: readonly Origin[];
   files?: readonly StoredFile[];
+  attached?: readonly UserPart[];
 }
 
 /** From here on the turn was too large to be stored. */

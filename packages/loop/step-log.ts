@@ -13,7 +13,7 @@ import type {
 } from './options.ts';
 
 /** A call that has run; it has not ended where it asks a person. */
-interface EndedCall extends Pick<ToolEndRecord, 'result' | 'origins' | 'files'> {
+interface EndedCall extends Pick<ToolEndRecord, 'result' | 'origins' | 'files' | 'attached'> {
   question?: unknown;
 }
 
@@ -128,9 +128,13 @@ export class TurnSteps {
   }
 
   async toolEnd(call: string, { name }: RunningTool, ran: EndedCall): Promise<void> {
-    const { result, origins = [], files, question } = ran;
+    const { result, origins = [], files, attached, question } = ran;
     if (question !== undefined) return;
-    const marks = { ...(origins.length > 0 && { origins }), ...(files && { files }) };
+    const marks = {
+      ...(origins.length > 0 && { origins }),
+      ...(files && { files }),
+      ...(attached && { attached }),
+    };
     this.#waiting.push(toPlainJson({ kind: 'tool-end', at: Date.now(), call, name, result, ...marks }));
     await this.flush();
   }

@@ -2,7 +2,7 @@ import { joinOrigins, type Origin, withOrigins } from '@trunkline/identity';
 import { type CallSubject, InputRequired, type RunningTool, type ToolContext } from '@trunkline/llm';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import type { AskReason, CheckpointCall, ToolQuestion } from './checkpoint.ts';
-import { attachTo, type StoredFile } from './content/content.ts';
+import { attachedParts, attachTo, type StoredFile, type UserPart } from './content/content.ts';
 import { grantFor, isApproved, isPermitted } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolProgress, ToolStart } from './options.ts';
@@ -67,6 +67,8 @@ interface Ran {
   /** It was not run, as the same call was made before. */
   isRepeat?: true;
   files?: readonly StoredFile[];
+  /** What the person sent while it ran. */
+  attached?: readonly UserPart[];
   replayed?: true;
 }
 
@@ -94,10 +96,16 @@ async function run(
   const made: StoredFile[] = [];
   const attach = attachTo(made, deps.files, deps.signal);
   const report = (text: string) => deps.reports?.add(call, text);
-  const context = { principal, addOrigins, ownWords, permits, approved, attach, report };
+  const { files } = deps;
+  const attached: UserPart[] = [];
+  const show =
+    files &&
+    (async (id: string) => void attached.push(...attachedParts([await files.content(id, deps.signal)])));
+  const context = { principal, addOrigins, ownWords, permits, approved, attach, show, report };
   try {
     const result = await runWithin(call, tool, input, { ...deps, ...context });
-    return { result, origins, ...(made.length > 0 && { files: made }) };
+    const given = { ...(made.length > 0 && { files: made }), ...(attached.length > 0 && { attached }) };
+    return { result, origins, ...given };
   } catch (error) {
     if (!(error instanceof InputRequired)) throw error;
     return { result: '', question: { text: error.message, schema: error.schema } };
@@ -109,13 +117,13 @@ async function runWithin(
   tool: RunningTool,
   input: unknown,
   deps: ToolDeps &
-    Pick<ToolContext, 'addOrigins' | 'ownWords' | 'permits' | 'approved' | 'attach' | 'report'>,
+    Pick<ToolContext, 'addOrigins' | 'ownWords' | 'permits' | 'approved' | 'attach' | 'show' | 'report'>,
 ): Promise<string> {
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
   const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved } = deps;
-  const { answered, attach, report, steps } = deps;
+  const { answered, attach, show, report, steps } = deps;
   const mayAsk = deps.policy.ask === 'pause';
   const onActivity = (silentMs: number) => {
     deadline.extend(silentMs);
@@ -137,6 +145,7 @@ async function runWithin(
     ...(mayAsk && { mayAsk }),
     ...(answered && { answered }),
     ...(attach && { attach }),
+    ...(show && { show }),
   };
   const execution = async () => tool.execute(input, approved ? { ...context, approved } : context);
   try {
@@ -204,7 +213,7 @@ export async function* runCalls(
   return outcomes;
 
   function* conclude(finished: Finished): Generator<ToolEnd> {
-    const { index, result, question, origins = [], held, files, replayed, durationMs } = finished;
+    const { index, result, question, origins = [], held, files, attached, replayed, durationMs } = finished;
     const [call, outcome] = [calls[index], outcomes[index]];
     if (call === undefined || outcome === undefined) return;
     if (question !== undefined) {
@@ -212,7 +221,7 @@ export async function* runCalls(
       return;
     }
     outcome.result = result;
-    Object.assign(outcome, origins.length > 0 && { origins }, files && { files });
+    Object.assign(outcome, origins.length > 0 && { origins }, files && { files }, attached && { attached });
     const failed = isFailure(result);
     if (!finished.isRepeat)
       deps.repeated.record(call, { result, failed, effects: deps.tools.get(call.name)?.effects });

@@ -1,11 +1,11 @@
 import { anonymous, joinOrigins, type Origin } from '@trunkline/identity';
 import type { ModelMessage } from 'ai';
 import type { CheckpointCall } from './checkpoint.ts';
-import type { Medium } from './content/content.ts';
+import { attachedMessage, attachedParts, type Content, type Medium, withMedia } from './content/content.ts';
 import { type Offered, ToolOffer } from './find-tools.ts';
 import type { FinishReason, TurnOptions, Usage } from './options.ts';
 import type { ToolDeps } from './prepare-call.ts';
-import { createBorder, fenceInstructions, fenceMessages, originsOfTool } from './taint.ts';
+import { createBorder, fenceInstructions, fenceMessages, markOf, originsIn, originsOfTool } from './taint.ts';
 import { addUsage, noUsage, spentBudget, spentUsd } from './usage.ts';
 
 /** What changes while a turn runs. */
@@ -92,11 +92,35 @@ export function answeredCall(
   result: string,
   { tools, principal }: TurnOptions,
   read: readonly Origin[],
+  contents: readonly Content[] = [],
 ): CheckpointCall {
   const tool = tools.find(({ name }) => name === call.name);
   const isProgram = tool?.effects.includes('executes') === true;
   const origins = joinOrigins(tool && originsOfTool(tool, call.input, principal), isProgram ? read : []);
-  return { ...call, result, ...(origins.length > 0 && { origins }) };
+  const attached = attachedParts(contents);
+  return {
+    ...call,
+    result,
+    ...(origins.length > 0 && { origins }),
+    ...(attached.length > 0 && { attached }),
+  };
+}
+
+/** Puts the results of the last calls into the conversation. */
+export function settle(state: TurnState): void {
+  if (state.calls.length === 0) return;
+  const content = state.calls.map(
+    ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.', origins, files }) => {
+      const output = { type: 'text' as const, value: result };
+      const part = { type: 'tool-result' as const, toolCallId, toolName: name, output, ...markOf(origins) };
+      return withMedia(part, files);
+    },
+  );
+  const attached = attachedMessage(state.calls);
+  state.messages.push({ role: 'tool', content }, ...attached);
+  const origins = state.calls.map((call) => call.origins);
+  state.origins = joinOrigins(state.origins, ...origins, originsIn(attached));
+  state.calls = [];
 }
 
 /** Where the descriptions of tools come from that others wrote and the operator has not accepted. */

@@ -13,7 +13,7 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { answerEvents, answerOf, citedOrigins, type ThoughtStep } from './content/answer.ts';
-import { refusedMedium, withFiles, withMedia } from './content/content.ts';
+import { refusedMedium, withFiles } from './content/content.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
 import { isKnownUrl, quotesUrl } from './known-addresses.ts';
 import { type ModelStep, streamStep } from './model-step.ts';
@@ -35,7 +35,6 @@ import {
   createFenceFilter,
   isAskedFor,
   isPersonLast,
-  markOf,
   markRequest,
   originsIn,
   repeatsPerson,
@@ -51,6 +50,7 @@ import {
   promptOf,
   type ReachedLimit,
   reachedLimit,
+  settle,
   type Turn,
   type TurnState,
 } from './turn-state.ts';
@@ -66,6 +66,7 @@ export function runTurn({ messages, ...options }: RunTurnOptions): AsyncGenerato
 export async function* resumeTurn({
   checkpoint,
   answer,
+  contents,
   approval,
   ...options
 }: ResumeTurnOptions): AsyncGenerator<TurnEvent, void> {
@@ -73,7 +74,8 @@ export async function* resumeTurn({
     const { messages, calls, usage, steps, grants } = parseCheckpoint(checkpoint);
     const open = openCall(calls);
     const runsAgain = open?.question !== undefined || (approval !== undefined && open?.ask !== undefined);
-    const given = open && !runsAgain ? answeredCall(open, answer, options, originsIn(messages)) : open;
+    const given =
+      open && !runsAgain ? answeredCall(open, answer, options, originsIn(messages), contents) : open;
     const state: TurnState = {
       ...emptyState(),
       messages,
@@ -232,21 +234,6 @@ async function* nextStep(turn: Turn): AsyncGenerator<TurnEvent, StepOutcome> {
     ...(citations.length > 0 && { citations }),
   });
   return { calls, finishReason };
-}
-
-/** Puts the results of the last calls into the conversation. */
-function settle(state: TurnState): void {
-  if (state.calls.length === 0) return;
-  const content = state.calls.map(
-    ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.', origins, files }) => {
-      const output = { type: 'text' as const, value: result };
-      const part = { type: 'tool-result' as const, toolCallId, toolName: name, output, ...markOf(origins) };
-      return withMedia(part, files);
-    },
-  );
-  state.messages.push({ role: 'tool', content });
-  state.origins = joinOrigins(state.origins, ...state.calls.map(({ origins }) => origins));
-  state.calls = [];
 }
 
 function* stopAt({ finishReason, words }: ReachedLimit, state: TurnState): Generator<TurnEvent> {

@@ -27,6 +27,8 @@ export interface WaitingCall {
   input: unknown;
   /** Set where policy asks for it. */
   ask?: AskReason;
+  /** Set where the running tool asks. */
+  question?: unknown;
 }
 
 /** A request that waits for the operator. Its id is good for one answer. */

@@ -110,6 +110,28 @@ describe('files in messages of A2A', () => {
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain(JSON.stringify(image));
   });
 
+  it('reach the model with the answer to a question, and the next message too', async () => {
+    const question = { toolCalls: [{ name: 'ask_human', arguments: { question: 'Which logo?' } }] };
+    model.enqueue(question, 'The red one.', 'Still red.');
+    const { id: taskId, contextId } = await agent.send('Draw it.');
+    const picture = { bytes: base64(png), mimeType: 'image/png', name: 'red.png' };
+    const notes = { bytes: base64(Buffer.from('Not before Monday.')), mimeType: 'text/plain', name: 'a.txt' };
+    const parts = [
+      { kind: 'text', text: 'This one.' },
+      { kind: 'file', file: picture },
+      { kind: 'file', file: notes },
+    ];
+    const answered = await agent.send('', { taskId, contextId, parts });
+    expect([answered.status.state, answerText(answered)]).toEqual(['completed', 'The red one.']);
+    const given = model.chats().at(-1)?.messages ?? [];
+    expect(given.at(-2)).toMatchObject({ role: 'tool', content: 'This one.' });
+    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${base64(png)}` } };
+    expect(told()).toContainEqual(image);
+    expect(JSON.stringify(told())).toMatch(/<outside-[0-9a-f]{24} .*Not before Monday\./);
+    await agent.send('Which colour?', { contextId });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain(JSON.stringify(image));
+  });
+
   it('are described to a model that cannot see, which is asked to say so', async () => {
     const message = 'image input is not supported by this model';
     const deaf = 'unknown content type: input_audio';

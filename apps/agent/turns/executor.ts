@@ -9,7 +9,7 @@ import {
   type Usage as TurnUsage,
 } from '@trunkline/loop';
 import { isTimezone } from '@trunkline/schedule';
-import { actingFor } from '../approvals/approvals.ts';
+import { actingFor, askedBy } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
 import type { CompletedTurn } from '../chats/chat-titles.ts';
 import { type CitationContent, contentsOfTasks, sourcesArtifact } from '../content/a2a-content.ts';
@@ -66,7 +66,7 @@ export class TurnExecutor implements Executor {
     if (again !== undefined) return yield again;
     let contents: readonly Content[];
     try {
-      contents = await this.#contents(request, signal);
+      contents = await this.#contents(request, parked, signal);
     } catch (error) {
       if (!(error instanceof ContentRefusal)) throw error;
       return yield refused(error.message, resume);
@@ -128,19 +128,27 @@ export class TurnExecutor implements Executor {
     }
   }
 
-  async #contents(request: ExecutionRequest, signal: AbortSignal): Promise<readonly Content[]> {
+  async #contents(
+    request: ExecutionRequest,
+    parked: ParkedTurn | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly Content[]> {
     const { message, task, principal, resume, references = [] } = request;
     const { sessions } = this.#options;
     const earlier = resume === undefined ? contentsOfTasks(references, sessions, principal) : [];
     if (message.parts.every(({ type }) => type === 'text')) return earlier;
-    if (resume !== undefined) {
-      if (message.parts.every(({ type }) => type !== 'file')) return [];
+    // The data of an answer is in its words.
+    const parts = resume === undefined ? message.parts : message.parts.filter(({ type }) => type === 'file');
+    // A tool that asked, or a person's leave, takes words alone.
+    const call = parked && askedBy(parked.checkpoint);
+    const takesWords =
+      parked?.approval !== undefined || call?.question !== undefined || call?.ask !== undefined;
+    if (parts.length > 0 && takesWords)
       throw new ContentRefusal(
-        'An answer takes no files. Answer in words, and send files in another message.',
+        'This answer takes no files. Answer in words, and send files in another message.',
       );
-    }
     const place = { principal, sessionId: task.contextId };
-    return [...(await this.#options.content.receive(message.parts, place, signal)), ...earlier];
+    return [...(await this.#options.content.receive(parts, place, signal)), ...earlier];
   }
 
   /** One turn after the other, until there is no goal or it is settled. */

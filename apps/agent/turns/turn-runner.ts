@@ -295,7 +295,8 @@ export class TurnRunner {
     if (approval === undefined) {
       const isQuestion = (await approvals.subject(call)) === undefined;
       const answer = isQuestion ? text : request.interrupted?.answer;
-      if (answer !== undefined) return yield* resumeTurn({ ...options, checkpoint, answer });
+      const contents = isQuestion ? request.contents : [];
+      if (answer !== undefined) return yield* resumeTurn({ ...options, checkpoint, answer, contents });
       return yield askedAgain(call, checkpoint, request.interrupted && mayBeDone);
     }
     const { toolCallId, name, input } = call;

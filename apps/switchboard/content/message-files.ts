@@ -159,9 +159,18 @@ export class MessageFiles {
 
   /** The bytes of a file that somebody may see; undefined where no switchboard stores it any more. */
   async read(id: string, viewer: Principal): Promise<Uint8Array | undefined> {
+    return (await this.#whole(id, viewer))?.bytes;
+  }
+
+  /** A file with its bytes, wherever it is stored. */
+  async #whole(id: string, viewer: Principal): Promise<(StoredFile & { bytes: Uint8Array }) | undefined> {
     const own = this.#find(id, viewer);
-    if (own !== undefined) return await this.#store.read(id);
-    return (await this.#fromPeers('file', { id }, viewer))?.bytes;
+    const bytes = own && (await this.#store.read(id));
+    if (own !== undefined) return bytes && { ...own, bytes };
+    const other = await this.#fromPeers('file', { id }, viewer);
+    return (
+      other && { id, name: other.name, mediaType: other.mediaType, size: other.size, bytes: other.bytes }
+    );
   }
 
   /** Reads a file of another switchboard, piece by piece. */
@@ -300,22 +309,20 @@ export class MessageFiles {
   }
 
   async #shown(id: string, viewer: Principal, signal: AbortSignal): Promise<Content> {
-    const file = this.#find(id, viewer);
-    const bytes = await this.read(id, viewer);
-    if (file === undefined || bytes === undefined)
-      return { type: 'text', text: '[The file is no longer stored.]' };
-    return await this.#content({ ...file, bytes }, ownerKey(viewer), signal, unreadable(file));
+    const file = await this.#whole(id, viewer);
+    if (file === undefined) return { type: 'text', text: '[The file is no longer stored.]' };
+    return await this.#content(file, ownerKey(viewer), signal, unreadable(file));
   }
 
   async #describe(id: string, viewer: Principal, signal: AbortSignal): Promise<string> {
-    const file = this.#find(id, viewer);
+    const file = this.#find(id, viewer) ?? (await this.#whole(id, viewer));
     if (file === undefined) return unseen('A file', 'application/octet-stream');
     const { name, mediaType: type } = file;
     const words = unseen(name, type);
     if (!type.startsWith('image/') || this.#textless.has(id)) return words;
     const known = this.#store.text(id);
     if (known !== undefined) return recognised(words, known.text);
-    const bytes = await this.#store.read(id);
+    const bytes = await this.read(id, viewer);
     if (bytes === undefined) return words;
     const { ExtractionError } = await import('@trunkline/documents');
     try {

@@ -37,12 +37,25 @@ export function mentionOf({ id, name, mediaType }: StoredFile): string {
 }
 
 /** Said where files come with the answer to a question and whoever asked cannot read them. */
-export const noFiles =
-  '[Files that come with an answer are not read: send them with a message of their own.]';
+const noFiles = '[Files that come with an answer are not read: send them with a message of their own.]';
 
-/** What an agent that has asked learns of a file of the answer. */
-export function answerFileOf({ id, name, mediaType }: StoredFile): string {
-  return `[With the answer came ${name} (${mediaType}, id ${id}). For a day read_attachment reads its text, if you have it. What has no text must be sent with a message of its own: say so.]`;
+/** What an agent that has asked learns of a file of the answer; one of this process gets the file too. */
+function answerFileOf({ id, name, mediaType }: StoredFile): string {
+  return `[With the answer came ${name} (${mediaType}, id ${id}). For a day read_attachment reads its text, if you have it.]`;
+}
+
+/** The files of the person that an answer names. Whoever reads one checks whose it is: anybody can write such a line. */
+export function filesOfAnswer(answer: string): string[] {
+  const named = answer.matchAll(/^\[With the answer came .* \([^()]*, id ([\w-]{1,64})\)\. /gm);
+  return [...named].flatMap(([, id = '']) => id).slice(0, mostAnswerFiles);
+}
+
+const mostAnswerFiles = 20;
+
+/** The answer with the files that came with it, where the agent works on behalf of whoever sent them. */
+export function answerWith(said: string, files: readonly StoredFile[], isTheirs: boolean): string {
+  const told = isTheirs ? files.map(answerFileOf) : files.slice(0, 1).map(() => noFiles);
+  return [said, ...told].filter((line) => line !== '').join('\n');
 }
 
 /** Names files where only text goes. */

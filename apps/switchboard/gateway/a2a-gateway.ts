@@ -18,7 +18,7 @@ import type { Question } from '../api-types.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { TaskReplica } from '../cluster/task-replica.ts';
 import type { MessageFiles } from '../content/message-files.ts';
-import { noFiles } from '../content/references.ts';
+import { answerWith } from '../content/references.ts';
 import { onBehalfOf } from '../core/messages.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { SkillResult } from '../dispatch/executor.ts';
@@ -188,9 +188,10 @@ async function answersFor(
   }
   kept?.ending.abort();
   if (isAnswer) {
-    const hasFiles = message.parts.some(({ type }) => type === 'file');
-    // It would make the yes of an approval unclear.
-    const answer = hasFiles && !waiting.approval ? lines([said, noFiles]) : said;
+    // Files would make the yes of an approval unclear.
+    const parts = waiting.approval ? [] : message.parts;
+    const { files, problems } = await store.fromParts(parts, principal, { signal });
+    const answer = lines([answerWith(said, files, waiting.owner === ownerKey(principal)), ...problems]);
     const begin = () => humanInput.answer(waiting.requestId, answer, principal);
     return listen(bus, { correlationId: task.id, signal, begin });
   }

@@ -6,6 +6,7 @@ import { readVerdict } from '@trunkline/std';
 import { readScope } from '@trunkline/tools';
 import { z } from 'zod';
 import type { Question } from '../api-types.ts';
+import { filesOfAnswer } from '../content/references.ts';
 import { onBehalfOf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
@@ -335,8 +336,9 @@ export function createAskHuman(humanInput: HumanInput, asker: Asker, context: Sk
     description: 'Asks a person a question and gives the answer. Use it only when you cannot go on without.',
     input: z.object({ question: z.string().min(1) }),
     timeoutMs: askLimitMs + 5000,
-    async execute({ question }, { signal }) {
+    async execute({ question }, { signal, show }) {
       const answer = await askPerson(humanInput, asker, context, question, signal);
+      for (const id of filesOfAnswer(answer ?? '')) await show?.(id);
       return answer ?? 'Nobody has answered yet. Say what is still open and end.';
     },
   }) as Tool;

@@ -18,11 +18,9 @@ beforeAll(async () => {
   // Asks before it reviews, and then says what it heard.
   model = await startModelServer({
     script: ({ messages }) => {
-      const last = messages.at(-1);
-      const [, id] = /notes\.txt \(text\/plain, id ([\w-]+)\)/.exec(String(last?.content)) ?? [];
-      if (id !== undefined) return { toolCalls: [{ name: 'read_attachment', arguments: { id } }] };
-      return last?.role === 'tool'
-        ? `Verdict: comment\nI was told: ${last.content}`
+      const told = messages.slice(messages.findIndex(({ role }) => role === 'tool'));
+      return told.length < messages.length && told[0]?.role === 'tool'
+        ? `Verdict: comment\nI was told: ${told.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))).join(' ')}`
         : { toolCalls: [{ name: 'ask_human', arguments: { question: 'Merge before Friday?' } }] };
     },
   });
@@ -83,5 +81,26 @@ describe('a question of an agent', () => {
     const isTold = ({ content }: { content: string }) => /I was told:.*Not before Monday\./s.test(content);
     await waitFor(() => guild.posts.some(isTold));
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('With the answer came notes.txt');
+  });
+
+  it('may be answered with a picture, which the model sees and nobody gets back', async () => {
+    const channelId = '700000000000000003';
+    guild.say({ content: `<@${botId}> review it`, channelId, mentions: [botId] });
+    await asked(channelId);
+    const picture = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    const attachments = [guild.keepFile('chart.png', 'image/png', picture)];
+    guild.say({ content: `<@${botId}> see here`, channelId, mentions: [botId], attachments });
+    const answer = await waitFor(() =>
+      guild.posts.find(({ content }) => /I was told:.*chart\.png/s.test(content)),
+    );
+    const url = `data:image/png;base64,${picture.toString('base64')}`;
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toContainEqual({
+      type: 'image_url',
+      image_url: { url },
+    });
+    expect(answer.files).toBeUndefined();
   });
 });

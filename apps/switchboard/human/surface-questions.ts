@@ -3,7 +3,7 @@ import type { Logger } from '@trunkline/config';
 import { maySee, ownerKey, roleOf } from '@trunkline/identity';
 import { BoundedMap, readVerdict } from '@trunkline/std';
 import type { Question } from '../api-types.ts';
-import { answerFileOf, filesOf, noFiles } from '../content/references.ts';
+import { answerWith, filesOf } from '../content/references.ts';
 import { derivedId, onBehalf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';
@@ -66,9 +66,7 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     waiting.delete(requestId);
     const files = filesOf(payload);
     // They are stored for whoever sent them, and the agent works on behalf of whoever asked it.
-    const told =
-      owner === ownerKey(principal) ? files.map(answerFileOf) : files.slice(0, 1).map(() => noFiles);
-    const answer = [content, ...told].join('\n');
+    const answer = answerWith(content, files, owner === ownerKey(principal));
     return await taken(await humanInput.answer(requestId, answer, principal), found, message);
   }
 

@@ -62,13 +62,26 @@ export interface TurnFiles {
 /** Stored conversations hold this in place of bytes. */
 export const scheme = 'trunkline-file:';
 
-type UserPart = TextPart | FilePart;
+export type UserPart = TextPart | FilePart;
 
 /** The content of a user message; the plain words where there is nothing else. */
 export function userContent(words: string, contents: readonly Content[]): string | UserPart[] {
   if (contents.length === 0) return words;
   const said: UserPart[] = words === '' ? [] : [{ type: 'text', text: words }];
   return [...said, ...contents.flatMap(partsOf)];
+}
+
+/** Files that a person sent with the answer to a question: a message of theirs, below the results of the calls. */
+export function attachedMessage(calls: readonly { attached?: readonly UserPart[] }[]): ModelMessage[] {
+  const attached = calls.flatMap(({ attached: parts = [] }) => parts);
+  if (attached.length === 0) return [];
+  const text = 'What I sent with my answer:';
+  return [{ role: 'user', content: [{ type: 'text', text }, ...attached] }];
+}
+
+/** The contents as parts of a message, cut to what an answer may take of the model's window. */
+export function attachedParts(contents: readonly Content[]): UserPart[] {
+  return fitContents(contents, documentTokens).flatMap(partsOf);
 }
 
 function partsOf(content: Content): UserPart[] {
