@@ -122,7 +122,7 @@ async function messageOf(
 ): Promise<OutgoingMessage> {
   const { skill, content, correlationId, conversationId, requestId, principal } = request;
   const { files, lost } = await parts.files.open(request, principal);
-  const gone = lost.map((name) => `[${name} is no longer stored. Ask for it again.]`);
+  const gone = lost.map((words) => `[${words}]`);
   const known = conversationId === undefined ? {} : parts.memory.recall(conversationId, parts.agent.name);
   // Stays the same on redelivery, so that the agent can deduplicate; an agent may ask another several times in a turn.
   const key = request.turn ?? requestId;

@@ -105,8 +105,16 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
 
   /** Whether a switchboard was there lately and is silent now: what only it knows is in no list. */
   function misses(): boolean {
-    const silent = [...nodes.values()].map(({ heardAt }) => now() - heardAt);
-    return silent.some((forMs) => forMs >= silentMs && forMs < missedMs);
+    return silent(missedMs).length > 0;
+  }
+
+  /** Switchboards that were there within this time and are silent now: what only they store cannot be had. */
+  function silent(withinMs: number): string[] {
+    const away = [...nodes.values()].filter(({ heardAt }) => {
+      const forMs = now() - heardAt;
+      return forMs >= silentMs && forMs < withinMs;
+    });
+    return away.map(({ node }) => node).sort();
   }
 
   async function hello(isNew: boolean): Promise<void> {
@@ -219,7 +227,7 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
     waiting.get(text(id) ?? '')?.(text(node) ?? '', part);
   }
 
-  return { offer, start, stop, list, isGone, ask, askAll, askForList, askWithGap };
+  return { offer, start, stop, list, isGone, silent, ask, askAll, askForList, askWithGap };
 }
 
 /** An answer in parts of which each fits into a message. */

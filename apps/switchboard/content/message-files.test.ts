@@ -18,11 +18,14 @@ function openAll(count: number): MessageFiles[] {
       const answers = await Promise.all(others.map((each) => each.get(kind)?.(query, viewer)));
       return answers.filter((answer) => answer !== undefined);
     };
-    return openWith({ offer: (kind: string, read: Offered) => own.set(kind, read), ask } as never);
+    const offer = (kind: string, read: Offered) => own.set(kind, read);
+    return openWith({ offer, ask, silent: () => [] } as never);
   });
 }
 
-const open = () => openWith({ offer: () => undefined, ask: async () => [] } as never).turnFiles(ada);
+const alone = (away: string[] = []) =>
+  ({ offer: () => undefined, ask: async () => [], silent: () => away }) as never;
+const open = () => openWith(alone()).turnFiles(ada);
 
 function openWith(peers: never): MessageFiles {
   const home = temporaryDirectory();
@@ -54,10 +57,33 @@ it('links to a file of another switchboard, and each of them serves the link', a
   for (const node of [here, there]) {
     const found = await node.openLink(id, link);
     expect(found).toMatchObject({ name: 'sea.txt', mediaType: 'text/plain' });
-    expect(typeof found === 'object' && bytes.equals(found.bytes)).toBe(true);
+    expect(typeof found === 'object' && 'bytes' in found && bytes.equals(found.bytes)).toBe(true);
     expect(await node.openLink(id, { ...link, expires: link.expires + 60 })).toBe('refused');
     expect(await node.openLink(file.id, link)).toBe('refused');
   }
+});
+
+it('gives the turn of an agent what another switchboard stores', async () => {
+  const [here, there] = openAll(2) as [MessageFiles, MessageFiles];
+  const pdf = await there.put({ name: 'a.pdf', mediaType: '', bytes: pdfOf('High water at nine') }, ada);
+  const files = here.turnFiles(ada);
+  expect(await files.content(pdf.id, signal)).toMatchObject({ type: 'file', text: 'High water at nine' });
+  expect(await files.describe(pdf.id, signal)).toMatch(/^a\.pdf /);
+});
+
+it('names the switchboard that may have a file and does not answer', async () => {
+  const file = { id: 'x'.repeat(22), name: 'sea.txt', mediaType: 'text/plain', size: 3 };
+  const words = 'sea.txt is not stored here. It may be at the switchboard west, which does not answer now';
+  const here = openWith(alone(['west']));
+  expect((await here.open({ files: [file] }, ada)).lost).toEqual([expect.stringContaining(words)]);
+  const [content] = await here.contents({ files: [file] }, ada, signal);
+  expect(content).toMatchObject({ type: 'text', text: expect.stringContaining(words) });
+  const expires = Math.ceil(Date.now() / 1000) + 600;
+  expect(await here.openLink(file.id, { expires, signature: 'x' })).toEqual({ away: ['west'] });
+  expect(await here.openLink(file.id, { expires: 1, signature: 'x' })).toBe('refused');
+  const all = openWith(alone());
+  expect((await all.open({ files: [file] }, ada)).lost).toEqual(['sea.txt is no longer stored.']);
+  expect(await all.openLink(file.id, { expires, signature: 'x' })).toBe('refused');
 });
 
 it('tells a model that cannot see what is written in a picture, and looks for it once', async () => {

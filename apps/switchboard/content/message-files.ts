@@ -33,7 +33,7 @@ export interface MessageFilesSettings {
   directory: string;
   maxFileBytes: number;
   maxTotalBytes: number;
-  peers: Pick<Peers, 'offer' | 'ask'>;
+  peers: Pick<Peers, 'offer' | 'ask' | 'silent'>;
   /** Whether the files of a message are fetched, by who wrote it. */
   takesFiles(draft: Draft): boolean;
   logger: Parameters<typeof hourly>[1];
@@ -53,6 +53,8 @@ const longestText = 2_000_000;
 /** Of all documents of a message together. */
 const documentTokens = 20_000;
 const mostTextless = 1000;
+/** Files are stored so long. */
+const dayMs = 24 * 60 * 60 * 1000;
 
 const ourselves: Principal = { kind: 'service', id: 'switchboard', via: [] };
 
@@ -168,9 +170,7 @@ export class MessageFiles {
     const bytes = own && (await this.#store.read(id));
     if (own !== undefined) return bytes && { ...own, bytes };
     const other = await this.#fromPeers('file', { id }, viewer);
-    return (
-      other && { id, name: other.name, mediaType: other.mediaType, size: other.size, bytes: other.bytes }
-    );
+    return other && { id, ...other };
   }
 
   /** Reads a file of another switchboard, piece by piece. */
@@ -209,7 +209,9 @@ export class MessageFiles {
     if (!this.#store.isSigned(id, expires, signature)) {
       const isOld = expires * 1000 < Date.now();
       const linked = { id, expires, signature };
-      return (isOld ? undefined : await this.#fromPeers('linked file', linked, ourselves)) ?? 'refused';
+      const found = isOld ? undefined : await this.#fromPeers('linked file', linked, ourselves);
+      const away = isOld || found ? [] : this.#settings.peers.silent(dayMs);
+      return found ?? (away.length > 0 ? { away } : 'refused');
     }
     const found = this.#store.find(id);
     const bytes = await this.#store.read(id);
@@ -221,7 +223,14 @@ export class MessageFiles {
     return file !== undefined && maySee(viewer, file.owner) ? file : undefined;
   }
 
-  /** The files of a message with their bytes, for a surface or another agent; `lost` names those that are gone. */
+  /** Why a file cannot be had. */
+  #missing(name: string): string {
+    const away = this.#settings.peers.silent(dayMs);
+    if (away.length === 0) return `${name} is no longer stored.`;
+    return `${name} is not stored here. It may be at the switchboard ${away.join(' or ')}, which does not answer now: try again when it does.`;
+  }
+
+  /** The files of a message with their bytes, for a surface or another agent; `lost` says why the others cannot be had. */
   async open(
     payload: unknown,
     viewer: Principal = anonymous,
@@ -229,7 +238,7 @@ export class MessageFiles {
     const [files, lost]: [(StoredFile & { bytes: Uint8Array })[], string[]] = [[], []];
     for (const file of filesOf(payload).slice(0, mostFiles)) {
       const bytes = await this.read(file.id, viewer);
-      if (bytes === undefined) lost.push(file.name);
+      if (bytes === undefined) lost.push(this.#missing(file.name));
       else files.push({ ...file, bytes });
     }
     return { files, lost };
@@ -238,10 +247,7 @@ export class MessageFiles {
   /** What a model gets of the files of a request. Their text is marked: whoever sent them has not written it. */
   async contents(payload: unknown, viewer: Principal, signal: AbortSignal): Promise<Content[]> {
     const { files, lost } = await this.open(payload, viewer);
-    const contents: Content[] = lost.map((name) => ({
-      type: 'text',
-      text: `[${name} is no longer stored. Ask for it again.]`,
-    }));
+    const contents: Content[] = lost.map((words) => ({ type: 'text', text: `[${words}]` }));
     for (const file of files) contents.push(await this.#content(file, ownerKey(viewer), signal));
     return fitContents(contents, documentTokens);
   }
@@ -310,7 +316,7 @@ export class MessageFiles {
 
   async #shown(id: string, viewer: Principal, signal: AbortSignal): Promise<Content> {
     const file = await this.#whole(id, viewer);
-    if (file === undefined) return { type: 'text', text: '[The file is no longer stored.]' };
+    if (file === undefined) return { type: 'text', text: `[${this.#missing('The file')}]` };
     return await this.#content(file, ownerKey(viewer), signal, unreadable(file));
   }
 

@@ -108,7 +108,7 @@ async function* artifactsOf(
     const content = Buffer.from(bytes).toString('base64');
     yield { type: 'artifact', name, parts: [{ type: 'file', name, mediaType, bytes: content }] };
   }
-  const gone = lost.map((name) => `(${name} is no longer stored.)`);
+  const gone = lost.map((words) => `(${words})`);
   return { ...result, content: lines([result.content, ...gone]) };
 }
 

@@ -11,18 +11,26 @@ interface LinkedFile {
   bytes: Uint8Array;
 }
 
-/** What a link leads to: `refused` where it is forged or too old, undefined where the file is no longer stored. */
+/**
+ * What a link leads to: `refused` where it is forged or too old, undefined where the file is no longer stored. `away` names
+ * the processes that may store it and do not answer.
+ */
 export type OpenLink = (
   id: string,
   link: { expires: number; signature: string },
-) => Promise<LinkedFile | 'refused' | undefined>;
+) => Promise<LinkedFile | 'refused' | { away: readonly string[] } | undefined>;
 
-const { link_refused, not_found } = defineErrors({
+const { link_refused, not_found, file_away } = defineErrors({
   link_refused: [
     403,
     'This link is wrong or too old. Load the page that showed it again, or ask for it once more.',
   ],
   not_found: [404, 'There is no such file any more.'],
+  file_away: [
+    503,
+    ({ nodes }: { nodes: string }) =>
+      `The file is not stored here. It may be at ${nodes}, which does not answer now. Try again when it runs.`,
+  ],
 });
 
 const signed = z.object({
@@ -40,13 +48,14 @@ export function mountFileLinks<Caller>(app: Hono<AppEnv<Caller>>, open: OpenLink
     describeRoute({
       summary: 'The content of a file, for whoever has a link to it',
       mediaType: 'application/octet-stream',
-      errors: [link_refused, not_found],
+      errors: [link_refused, not_found, file_away],
     }),
     validate('query', signed),
     async (context) => {
       const found = await open(context.req.param('id'), context.req.valid('query'));
       if (found === 'refused') throw link_refused();
       if (found === undefined) throw not_found();
+      if ('away' in found) throw file_away({ nodes: found.away.join(' or ') });
       return context.body(new Uint8Array(found.bytes), 200, headersOf(found));
     },
   );

@@ -29,7 +29,7 @@ export function createChatSender(settings: ChatSettings) {
     if (address === undefined) throw refused(`${message.topic} is no place on the chat platform.`);
     if (content === undefined && files.length === 0) throw refused('The message has no content.');
     const rest = settings.restOf(address.agent);
-    const words = [content ?? '', ...lost.map((name) => `(${name} is no longer stored.)`)];
+    const words = [content ?? '', ...lost.map((why) => `(${why})`)];
     const parts = splitMessage(visibleLinks(words.filter((each) => each !== '').join('\n')));
     if (address.kind === 'slash')
       return await answerCommand(rest, address.id, { parts, files }, attempt, settings);

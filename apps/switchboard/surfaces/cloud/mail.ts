@@ -313,7 +313,7 @@ export function createMailReplier(account: CloudAccount, files: MailFiles) {
       gmail.users.messages.get({ userId: 'me', id, format: 'metadata' }, options),
     );
     const subject = headerOf(mail, 'subject');
-    const lost = attached.lost.map((name) => `(${name} is no longer stored.)`);
+    const lost = attached.lost.map((words) => `(${words})`);
     const head = {
       to: answerTo(mail),
       subject: /^re:/i.test(subject) ? subject : `Re: ${subject}`,

@@ -30,7 +30,7 @@ export function createMessengerSender(settings: BridgeSettings) {
       const words = 'The message names nobody: add the number to its topic, or set MESSENGER_RECIPIENT.';
       throw new DeliveryError(words, { permanent: true });
     }
-    const words = [content ?? '', ...lost.map((name) => `(${name} is no longer stored.)`)];
+    const words = [content ?? '', ...lost.map((why) => `(${why})`)];
     const parts = splitMessage(words.filter((each) => each !== '').join('\n'), longest);
     const texts = parts.length === 0 ? [''] : parts;
     for (const [index, part] of texts.entries()) {

@@ -264,7 +264,7 @@ function contentWith(attached: readonly string[]) {
 /** The files of a message as Markdown, each on lines of its own, as the tracker wants pictures. */
 async function attachedTo(message: Message, { api, files }: Deps, signal: AbortSignal): Promise<string[]> {
   const opened = await files.open(message.payload, message.principal);
-  const shown: string[] = opened.lost.map((name) => `(${name} is no longer stored.)`);
+  const shown: string[] = opened.lost.map((words) => `(${words})`);
   for (const file of opened.files)
     try {
       const address = await api.upload(file, signal);
