@@ -86,7 +86,9 @@ describe('the switchboard as an A2A agent', () => {
     const done = await send('', { taskId: asked.id, contextId: asked.contextId, parts });
     expect(done.status.state).toBe('completed');
     const given = JSON.stringify(model.chats().at(-1)?.messages);
-    expect(given).toMatch(/the left one\\n\[With the answer came port\.txt .*What I sent with my answer:.*Port/);
+    expect(given).toMatch(
+      /the left one\\n\[With the answer came port\.txt .*What I sent with my answer:.*Port/,
+    );
     await send('', { parts: [{ kind: 'text', text: 'many' }, ...Array.from({ length: 21 }, () => file)] });
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('1 more files were not read');
   });
