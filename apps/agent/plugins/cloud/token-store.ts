@@ -35,7 +35,7 @@ export class TokenStore {
   readonly #path: string;
   readonly #client: OAuthClient;
   readonly #now: () => number;
-  #renewing: Promise<Stored> | undefined;
+  #asking: Promise<Stored> | undefined;
 
   constructor(path: string, client: OAuthClient, now: () => number = Date.now) {
     this.#path = path;
@@ -43,14 +43,19 @@ export class TokenStore {
     this.#now = now;
   }
 
+  /** One read and one renewal for all that ask at once: nobody renews by what the file held before. */
   async accessToken(): Promise<string> {
+    this.#asking ??= this.#valid().finally(() => {
+      this.#asking = undefined;
+    });
+    return (await this.#asking).access_token;
+  }
+
+  async #valid(): Promise<Stored> {
     const stored = storedSchema.safeParse(await readJsonFile(this.#path));
     if (!stored.success) throw new Error('the cloud account is not connected: use cloud_connect first.');
-    if (stored.data.expires_at - MARGIN_MS > this.#now()) return stored.data.access_token;
-    this.#renewing ??= this.#renew(stored.data.refresh_token).finally(() => {
-      this.#renewing = undefined;
-    });
-    return (await this.#renewing).access_token;
+    const { data } = stored;
+    return data.expires_at - MARGIN_MS > this.#now() ? data : await this.#renew(data.refresh_token);
   }
 
   /** Takes the code that the consent page gave. */
