@@ -16,6 +16,7 @@ const userTurn: UserTurn = {
   startedAt: 1,
   announced: false,
   falseInterruption: false,
+  answers: false,
   transcribedAt: undefined,
 };
 const reply = { text: 'hello' } as Reply;

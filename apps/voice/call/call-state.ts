@@ -10,6 +10,8 @@ export interface UserTurn {
   announced: boolean;
   /** The speech overlapped the bot's and did not interrupt it. */
   falseInterruption: boolean;
+  /** It answers what the bot asks, and waits until the bot has finished. */
+  answers: boolean;
   /** When the transcript up to the last pause arrived. */
   transcribedAt: number | undefined;
 }

@@ -124,7 +124,7 @@ export class Call implements VoiceSession {
     this.#input = input;
     this.#player = player;
     const { echoGuardMs: guardMs } = settings;
-    const echo = new EchoFilter({ player, correlator: this.#correlator, clock, guardMs, language });
+    const echo = new EchoFilter({ player, correlator: this.#correlator, clock, guardMs });
     this.#echo = echo;
     this.#notifications = this.#createNotifications();
     const { backchannel, reprompt_after: repromptAfter } = persona.skill.behavior;

@@ -8,15 +8,8 @@ import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { TurnControllerDeps } from './turn-controller-deps.ts';
 import { TranscriptTimeout } from './turns/endpointing.ts';
-import {
-  comesBack,
-  falseInterruptionTimeoutMs,
-  isBackchannel,
-  joined,
-  nothing,
-  type Words,
-  wordsIn,
-} from './turns/interruption.ts';
+import { comesBack, falseInterruptionTimeoutMs, joined, nothing, type Words } from './turns/interruption.ts';
+import { wordsIn } from './turns/short-phrase.ts';
 import { TurnJudge } from './turns/turn-judge.ts';
 
 /** Decides whose turn it is. Owns the state of the call (`call-state.ts`); input and player report events to it. */
@@ -61,7 +54,7 @@ export class TurnController {
     decisions.renew();
     decisions.note('voice-detected', `while the call was ${this.#state.name}`);
     const startedAt = clock.now() - input.speechMs;
-    const fresh = { saidAt: startedAt, announced: false, falseInterruption: false };
+    const fresh = { saidAt: startedAt, announced: false, falseInterruption: false, answers: false };
     const userTurn = { ...fresh, ...userTurnOf(this.#state), startedAt, transcribedAt: undefined };
     this.#dispatch({ type: 'user-speaking', userTurn });
     echo.onUserSpeech();
@@ -163,7 +156,9 @@ export class TurnController {
 
   #judgeInterruption(): void {
     const { player, persona, decisions } = this.#deps;
-    const { verdict, reason, over, words } = this.#judge.overlap(replyOf(this.#state)?.isGenerating === true);
+    const isGenerating = replyOf(this.#state)?.isGenerating === true;
+    const answers = userTurnOf(this.#state)?.answers === true;
+    const { verdict, reason, over, words } = this.#judge.overlap(isGenerating, answers);
     if (this.#isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
       if (over) this.#holdFloor(words);
       return;
@@ -186,7 +181,7 @@ export class TurnController {
   /** The bot goes on. What answers the question that it is asking stays the caller's turn; the rest was no interruption. */
   #goOn(isAnswer: boolean): void {
     const userTurn = userTurnOf(this.#state);
-    if (userTurn !== undefined) userTurn.falseInterruption = !isAnswer;
+    if (userTurn !== undefined) [userTurn.answers, userTurn.falseInterruption] = [isAnswer, !isAnswer];
     this.#dispatch({ type: 'false-interruption' });
     this.#deps.player.resume();
   }
@@ -284,12 +279,9 @@ export class TurnController {
     this.endUserTurn();
     if (comesBack(text, language())) this.hold.set(false);
     const understood = wordsIn(text).length > 0;
-    // A backchannel or noise from the time when the bot spoke needs no answer.
-    const isIgnored = this.hold.isOn || isTail || (overlapped && isBackchannel(text, language()));
-    if (understood && !isIgnored) this.#answer({ text, saidAt }, marks, true);
+    if (understood && !this.hold.isOn && !isTail) this.#answer({ text, saidAt }, marks, true);
     else {
-      const because = isTail ? "the end of the bot's own words" : 'a backchannel while the bot spoke';
-      const heard = understood ? because : 'no words were understood';
+      const heard = understood ? "the end of the bot's own words" : 'no words were understood';
       const reason = this.hold.isOn ? 'the call is on hold' : heard;
       this.#preemptive.cancel(reason);
       this.#deps.decisions.note('no-answer', reason);

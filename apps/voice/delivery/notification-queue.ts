@@ -1,7 +1,7 @@
 import { joinOrigins, type Origin } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import { Alarm } from '../call/clock.ts';
-import { wordsIn } from '../call/turns/interruption.ts';
+import { wordsIn } from '../call/turns/short-phrase.ts';
 import type { Language } from '../languages/languages.ts';
 import type { Delivery, ToolOutcome } from './delivery.ts';
 

@@ -83,7 +83,7 @@ export interface Language {
     asking: string;
   };
   /** Words and phrases of callers, separated by commas. */
-  heard: { backchannels: string; comesBack: string; hesitations: string; stop: string };
+  heard: { comesBack: string; hesitations: string };
   spoken: SpokenWords;
 }
 

@@ -45,7 +45,7 @@ it('keeps the timeline of a call: who spoke, what was understood, each decision 
   for (const words of [
     'When does the museum open?',
     'interrupt',
-    'stop word',
+    'is an order or a correction',
     'end of turn',
     'the sentence is whole',
   ])

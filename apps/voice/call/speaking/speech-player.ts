@@ -37,6 +37,10 @@ const aheadMs = 6000;
 const stuckMs = 5000;
 /** What was said this recently may still return as an echo. */
 const echoMs = 4000;
+/** A question may be answered for this long while the bot goes on. */
+const answerMs = 4000;
+/** Who speaks this soon before the end answers all of it. */
+const endingMs = 600;
 
 /** Plays one utterance after the other, and synthesizes the next while one is played. */
 export class SpeechPlayer {
@@ -48,6 +52,7 @@ export class SpeechPlayer {
   #playing: UtterancePlayout[] = [];
   #spoken: { text: string; at: number }[] = [];
   #speaking = false;
+  #startedAt = -Infinity;
   #movedAt = 0;
   #lastPlayedMs = 0;
   #pumping = false;
@@ -70,11 +75,20 @@ export class SpeechPlayer {
     return this.#speaking;
   }
 
-  /** A question is being heard, and nothing waits after it. */
+  /** A question is being heard, or was a moment ago since the bot began to speak. */
   get asks(): boolean {
-    const last = this.#waiting.at(-1) ?? this.#playing.at(-1);
-    const hasStarted = (last?.startMs ?? Infinity) <= this.#deps.speaker.playedMs;
-    return hasStarted && isQuestion(last?.utterance.text ?? '');
+    const { clock, speaker } = this.#deps;
+    const isRecent = ({ at }: { at: number }) => at >= this.#startedAt && clock.now() - at < answerMs;
+    const heard = [...this.#playing, ...this.#waiting].filter(
+      ({ startMs = Infinity }) => startMs <= speaker.playedMs,
+    );
+    const texts = [...this.#spoken.filter(isRecent), ...heard.map(({ utterance }) => utterance)];
+    return this.#speaking && texts.some(({ text }) => isQuestion(text));
+  }
+
+  /** Little is left to be heard, and nothing waits. */
+  get isEnding(): boolean {
+    return this.#speaking && this.#waiting.length === 0 && this.#deps.speaker.queuedMs < endingMs;
   }
 
   /** Synthesizes something that may be said later. */
@@ -197,6 +211,7 @@ export class SpeechPlayer {
     this.#movedAt = this.#deps.clock.now();
     if (!this.#speaking) {
       this.#speaking = true;
+      this.#startedAt = this.#deps.clock.now();
       this.#deps.onStarted();
     }
     this.#update();

@@ -1,6 +1,8 @@
 const rememberedTurns = 5;
 /** A voice this much softer than the caller's is that of somebody further away. */
 const farDecibels = 12;
+/** Who is this much louder than usual wants to be heard. */
+const raisedDecibels = 10;
 /** A caller who is softer than this is brought up by `InputGain` while the bot is silent, so that levels do not compare. */
 const softestDecibels = -32;
 
@@ -15,7 +17,18 @@ export class CallerLevel {
   }
 
   isFar(level: number): boolean {
+    const usual = this.#usual;
+    return usual !== undefined && level < usual - farDecibels;
+  }
+
+  isRaised(level: number): boolean {
+    const usual = this.#usual;
+    return usual !== undefined && level > usual + raisedDecibels;
+  }
+
+  /** Undefined while it is unknown, or cannot be compared. */
+  get #usual(): number | undefined {
     const usual = this.#levels.toSorted((left, right) => right - left)[this.#levels.length >> 1];
-    return usual !== undefined && usual > softestDecibels && level < usual - farDecibels;
+    return usual !== undefined && usual > softestDecibels ? usual : undefined;
   }
 }

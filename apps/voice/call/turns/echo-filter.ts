@@ -1,8 +1,8 @@
 import type { Clock } from '@trunkline/schedule';
-import type { Language } from '../../languages/languages.ts';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
-import { isStopWord, wordsIn } from './interruption.ts';
+import { isOrder } from './interruption.ts';
+import { wordsIn } from './short-phrase.ts';
 
 export interface EchoFilterDeps {
   player: SpeechPlayer;
@@ -10,7 +10,6 @@ export interface EchoFilterDeps {
   clock: Clock;
   /** How long an echo may follow the end of the bot's speech. */
   guardMs: number;
-  language(): Language;
 }
 
 /** Sound that ends this soon after the bot's speech was only its echo. */
@@ -58,11 +57,11 @@ export class EchoFilter {
 
   /** The caller's own words; one word alone counts as an echo only while the bot speaks. */
   removeFrom(text: string): string {
-    const { player, language } = this.#deps;
-    if (player.speaking) return removeSelfSpeech(text, player.recentText(), language());
+    const { player } = this.#deps;
+    if (player.speaking) return removeSelfSpeech(text, player.recentText());
     return this.#selfSpeech === '' || wordsIn(text).length < 2
       ? text
-      : removeSelfSpeech(text, this.#selfSpeech, language());
+      : removeSelfSpeech(text, this.#selfSpeech);
   }
 
   /** What is heard now sounds like the bot; undefined while it is too early to tell. */
@@ -79,7 +78,7 @@ export class EchoFilter {
 }
 
 /** What was heard without the bot's own words; empty when nothing else is left. */
-export function removeSelfSpeech(heard: string, spoken: string, language?: Language): string {
+export function removeSelfSpeech(heard: string, spoken: string): string {
   const ours = wordsIn(spoken);
   if (ours.length === 0) return heard;
   const pieces = heard.split(/\s+/).filter((piece) => piece !== '');
@@ -90,7 +89,7 @@ export function removeSelfSpeech(heard: string, spoken: string, language?: Langu
     if (run >= 2) echoed.fill(true, start, start + run);
     start += Math.max(run, 1);
   }
-  const single = words.length === 1 && ours.includes(words[0] ?? '') && !isStopWord(heard, language);
+  const single = words.length === 1 && ours.includes(words[0] ?? '') && !isOrder(heard);
   if (single || isMostly(echoed, words, ours)) return '';
   return pieces.filter((_, index) => !echoed[index]).join(' ');
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@trunkline/schedule';
-import { isHesitation, wordsIn } from './interruption.ts';
+import { isHesitation } from './interruption.ts';
+import { wordsIn } from './short-phrase.ts';
 
 // Endpointing: when has the caller's turn ended?
 

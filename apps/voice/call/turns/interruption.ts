@@ -1,4 +1,6 @@
 import { type Language, languageOf } from '../../languages/languages.ts';
+import { isQuestion } from '../speaking/speech-text.ts';
+import { phraseMeaning, wordsIn } from './short-phrase.ts';
 
 // Barge-in: does speech over the bot's own interrupt it?
 
@@ -16,28 +18,32 @@ export interface Overlap {
   selfSpeech: boolean;
   /** It is much softer than the caller: somebody else in the room. */
   far?: boolean;
-  /** The bot is saying a question, and nothing after it. */
+  /** It is much louder than the caller was. */
+  raised?: boolean;
+  /** The bot has just asked something. */
   asks: boolean;
-  /** English if not given. */
-  language?: Language | undefined;
+  /** The bot is about to finish, and nothing follows. */
+  ending?: boolean;
 }
 
 /**
- * `wait`: too early to say. `ignore`: no interruption. `pause`: hold the output until there are words.
- * `answer`: the words answer the bot's question; they are kept until it has been asked.
+ * `wait`: too early to say. `ignore`: no interruption. `pause`: hold the output until it is clear what was said.
+ * `answer`: the words answer the bot; they are kept until it has finished.
  */
 export type InterruptionVerdict = 'wait' | 'ignore' | 'pause' | 'answer' | 'interrupt';
 
-const sureMs = 350;
 const unsureMs = 500;
+/** A word that is still being said may be the beginning of a backchannel until then. */
+const sureMs = 800;
 const sureWords = 2;
 
+/** In doubt the bot pauses, and what was said is heard: only what is surely a backchannel lets it go on. */
 export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerdict; reason: string } {
-  const { speechMs, words, over, selfSpeech, far = false, asks, language } = overlap;
+  const { speechMs, words, over, selfSpeech, far = false, asks, ending = false } = overlap;
   const judged = (verdict: InterruptionVerdict, reason: string) => ({ verdict, reason });
   if (selfSpeech) return judged('ignore', "it sounds like the bot's own voice");
   // Echo cancellation makes callers softer too: what answers the bot, or is meant to stop it, counts.
-  if (far && !asks && !isStopWord(words ?? '', language))
+  if (far && !asks && !isOrder(words ?? ''))
     return words === undefined && !over
       ? judged('wait', 'a voice far away, no words yet')
       : judged('ignore', 'the voice is further away than the caller');
@@ -47,73 +53,43 @@ export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerd
       : judged('wait', 'no words yet');
   const count = wordsIn(words).length;
   if (count === 0) return judged('ignore', 'no words were understood');
-  // "Okay" shows that somebody listens, except when it is what the bot has just asked for.
-  if (isBackchannel(words, language))
-    return asks
-      ? judged('answer', `"${words}" answers the question`)
+  // "Okay" shows that somebody listens, except when it is what the bot has asked for.
+  if (isBackchannel(overlap, words)) {
+    if (asks) return judged('answer', `"${words}" answers the question`);
+    return ending
+      ? judged('answer', `"${words}" comes as the bot finishes`)
       : judged('ignore', `"${words}" is a backchannel`);
-  if (isStopWord(words, language)) return judged('interrupt', `"${words}" holds a stop word`);
+  }
+  if (isOrder(words)) return judged('interrupt', `"${words}" is an order or a correction`);
   if (count >= sureWords) return judged('interrupt', `"${words}" is two words or more`);
+  if (asks) return judged(speechMs >= sureMs ? 'interrupt' : 'answer', `"${words}" answers the question`);
   if (speechMs >= sureMs) return judged('interrupt', `"${words}" lasted ${sureMs} ms or longer`);
-  if (asks) return judged('answer', `"${words}" answers the question`);
   return over
-    ? judged('ignore', `"${words}" is a single short word`)
-    : judged('wait', 'a single word so far');
+    ? judged('interrupt', `"${words}" may be meant to interrupt`)
+    : judged('pause', 'a single word so far');
+}
+
+const longestBackchannelMs = 1200;
+const mostBackchannelWords = 3;
+const surely = 0.75;
+
+/** Whether somebody only shows that they listen, by words, length and loudness. */
+function isBackchannel({ speechMs, raised = false }: Overlap, words: string): boolean {
+  const isShort = speechMs <= longestBackchannelMs && wordsIn(words).length <= mostBackchannelWords;
+  if (!isShort || raised || isQuestion(words)) return false;
+  const { acknowledgement, order } = phraseMeaning(words);
+  return acknowledgement >= surely && order < 1 - surely;
+}
+
+const longestOrderWords = 4;
+
+/** Whether a few words are meant to stop, refuse or correct. */
+export function isOrder(text: string): boolean {
+  return wordsIn(text).length <= longestOrderWords && phraseMeaning(text).order >= 0.5;
 }
 
 /** A pause without words for this long was a false interruption. */
 export const falseInterruptionTimeoutMs = 2000;
-
-/** The words of a text in lower case, without punctuation. */
-export function wordsIn(text: string): string[] {
-  return (
-    text
-      .toLowerCase()
-      .replace(/[’']/g, '')
-      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
-  );
-}
-
-const longestBackchannel = 4;
-
-interface Heard {
-  words: ReadonlySet<string>;
-  phrases: readonly string[];
-  hesitations: ReadonlySet<string>;
-  stop: ReadonlySet<string>;
-}
-
-const heardIn = new Map<Language, Heard>();
-
-/** The words of callers in a language. */
-function heardWords(language: Language): Heard {
-  const known = heardIn.get(language);
-  if (known !== undefined) return known;
-  const { backchannels, hesitations, stop } = language.heard;
-  const listed = backchannels.split(', ');
-  const heard = {
-    words: new Set(listed.filter((entry) => !entry.includes(' '))),
-    phrases: listed.filter((entry) => entry.includes(' ')),
-    hesitations: new Set(hesitations.split(', ')),
-    stop: new Set(stop.split(', ')),
-  };
-  heardIn.set(language, heard);
-  return heard;
-}
-
-/** Whether somebody only shows that they listen: "mhm", "yeah, right", "I see". */
-export function isBackchannel(text: string, language = english): boolean {
-  const { words: single, phrases, hesitations } = heardWords(language);
-  const words = wordsIn(text);
-  if (words.length === 0 || words.length > longestBackchannel) return false;
-  const rest = phrases.reduce((left, phrase) => left.replaceAll(` ${phrase} `, ' '), ` ${words.join(' ')} `);
-  return rest.split(' ').every((word) => word === '' || single.has(word) || hesitations.has(word));
-}
-
-/** Whether a single word is meant to stop the one who speaks. */
-export function isStopWord(text: string, language = english): boolean {
-  return wordsIn(text).some((word) => heardWords(language).stop.has(word));
-}
 
 /** Whether somebody who has put the call on hold wants to go on. */
 export function comesBack(text: string, language: Language): boolean {
@@ -122,7 +98,7 @@ export function comesBack(text: string, language: Language): boolean {
 }
 
 export function isHesitation(word: string, language = english): boolean {
-  return heardWords(language).hesitations.has(word);
+  return language.heard.hesitations.split(', ').includes(word);
 }
 
 /** Limit of one message; the beginning is dropped. */

@@ -1,4 +1,3 @@
-import type { Language } from '../../languages/languages.ts';
 import type { SpeechInput } from '../listening/speech-input.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { CallerLevel } from './caller-level.ts';
@@ -11,7 +10,6 @@ interface TurnJudgeDeps {
   player: SpeechPlayer;
   echo: EchoFilter;
   speakingRate: SpeakingRate;
-  language(): Language;
   /** The final transcript is overdue. */
   isOverdue(): boolean;
 }
@@ -42,22 +40,24 @@ export class TurnJudge {
     this.#deps = deps;
   }
 
-  /** What the caller says while the bot has the turn. `isGenerating`: more of the reply may follow. */
-  overlap(isGenerating: boolean): OverlapJudgement {
-    const { input, player, echo, language } = this.#deps;
+  /** What the caller says while the bot has the turn. `isGenerating`: more of the reply may follow. `answers`: it was judged to be an answer before. */
+  overlap(isGenerating: boolean, answers: boolean): OverlapJudgement {
+    const { input, player, echo } = this.#deps;
     const over = !input.speaking && input.finalTranscript !== undefined;
     const { isSelfSpeech } = echo;
     if (isSelfSpeech === undefined && !over)
       return { verdict: 'wait', reason: 'too early to tell whose voice it is', over, words: '' };
     const words = input.transcript ? echo.removeFrom(input.transcript) : over ? '' : undefined;
+    const level = player.speaking ? input.level : undefined;
     const judged = judgeInterruption({
       speechMs: input.totalSpeechMs,
       words,
       over,
       selfSpeech: isSelfSpeech ?? false,
-      far: player.speaking && input.level !== undefined && this.#callerLevel.isFar(input.level),
-      asks: player.asks && !isGenerating,
-      language: language(),
+      far: level !== undefined && this.#callerLevel.isFar(level),
+      raised: level !== undefined && this.#callerLevel.isRaised(level),
+      asks: answers || player.asks,
+      ending: player.isEnding && !isGenerating,
     });
     return { ...judged, over, words: words ?? '' };
   }
