@@ -1,16 +1,9 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { InputRequired } from '@trunkline/llm';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { RunningCalls } from './running-calls.ts';
-import {
-  capabilitiesFor,
-  handleServerRequests,
-  inputRequired,
-  readAnswer,
-  type ServerRequestOptions,
-} from './server-requests.ts';
+import { capabilitiesFor, handleServerRequests, type ServerRequestOptions } from './server-requests.ts';
 
 const calls = new RunningCalls();
 const none = { calls, sample: undefined, sampledAt: [], onLog: undefined, onResourceUpdated: undefined };
@@ -49,37 +42,4 @@ it('a server is heard about the resources alone that were asked for', async () =
     await server.sendResourceUpdated({ uri });
   await expect.poll(() => heard.at(-1)).toBe('docs://last');
   expect(heard).toEqual(['docs://guide', 'docs://guide', 'docs://last']);
-});
-
-function answered(properties: object, text: string) {
-  const message = 'Delete 40 files?';
-  const { schema } = inputRequired('disk', { message, schema: { type: 'object', properties } });
-  try {
-    return readAnswer('disk', { text, schema });
-  } catch (error) {
-    expect(error).toBeInstanceOf(InputRequired);
-    return (error as InputRequired).message;
-  }
-}
-
-describe('a question without fields', () => {
-  it.each([
-    ['yes', { action: 'accept', content: {} }],
-    ['Yes please!', { action: 'accept', content: {} }],
-    ['{}', { action: 'accept', content: {} }],
-    ['no', { action: 'decline' }],
-    ['No thanks.', { action: 'decline' }],
-    ['stop', { action: 'decline' }],
-    ['Decline.', { action: 'decline' }],
-    ['cancel', { action: 'cancel' }],
-    ['what?', expect.stringMatching(/^That does not fit: answer yes or no\n.*Delete 40 files\?/)],
-  ])('%s', (text, expected) => expect(answered({}, text)).toEqual(expected));
-});
-
-describe('a question of one truth value', () => {
-  it.each([
-    ['yes please', { action: 'accept', content: { sure: true } }],
-    ['no', { action: 'accept', content: { sure: false } }],
-    ['perhaps', expect.stringMatching(/^That does not fit/)],
-  ])('%s', (text, expected) => expect(answered({ sure: { type: 'boolean' } }, text)).toEqual(expected));
 });

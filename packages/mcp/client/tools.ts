@@ -15,9 +15,9 @@ import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { McpResource } from './catalogue.ts';
 import type { McpContent } from './content.ts';
+import { inputRequired, readAnswer } from './elicitation.ts';
 import type { McpClient } from './mcp-client.ts';
 import type { CallOutcome } from './running-calls.ts';
-import { inputRequired, readAnswer } from './server-requests.ts';
 import type { McpTool } from './types.ts';
 
 /** Most models accept letters, digits, - and _ in the name of a tool, and no more characters than this. */
