@@ -122,15 +122,16 @@ export class HumanInput {
 
   /**
    * Also answers questions of other switchboards on this bus. With `asOwner`, questions that they may not see do not
-   * exist; on a surface, whoever is where the question was asked may answer it.
+   * exist; on a surface, whoever is where the question was asked may answer it. An answer that is given again under the
+   * same `id` counts as the first one.
    */
   async answer(
     requestId: string,
     answer: string,
     by: Principal,
-    { asOwner = false } = {},
+    { asOwner = false, id = crypto.randomUUID() as string } = {},
   ): Promise<AnswerOutcome> {
-    const given = { id: crypto.randomUUID(), requestId, answer, asOwner };
+    const given = { id, requestId, answer, asOwner };
     const outcome = await this.#answerHere(given, by);
     if (outcome !== 'unknown' || this.#bus.status().engine === 'embedded') return outcome;
     const there = await this.#answerElsewhere(given, by);

@@ -4,7 +4,7 @@ import { createLogger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import type { Consent } from '@trunkline/policy';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createApprovalRules } from './approval-rules.ts';
 import { HumanInput } from './human-input.ts';
 import { QuestionStore, type SharedQuestion } from './question-store.ts';
@@ -218,6 +218,34 @@ it('puts a question to a person for them alone, and takes no answer of others un
   expect(await shown).toMatch(/^so\n\[Files that come with an answer are not read/);
   await bus.stop();
 });
+
+it.each([false, true])(
+  'takes what came again for the answer where it could not be stored the first time (confirmed too late: %s)',
+  async (isStored) => {
+    const { bus, answers, boards, stop } = await openSwitchboards(['one']);
+    const { input: humanInput } = boards[0] as (typeof boards)[0];
+    const questions = createSurfaceQuestions({ bus, humanInput, logger: silent });
+    await questions.start();
+    const put: Message[] = [];
+    await bus.subscribe('message.outbound.#', (message) => void put.push(message));
+    const source = { interface: 'chat', channelId: '1', userId: 'a' };
+    const inbound = { topic: 'message.inbound.chat.1', correlationId: 'c1', source, principal: operator };
+    const reply = { topic: 'message.outbound.chat.1' };
+    await bus.publish({ ...inbound, payload: { content: 'open it' }, reply });
+    const answer = humanInput.ask({ correlationId: 'c1', principal: operator }, 'Which door?', 60_000);
+    await waitFor(() => put.length === 1);
+    const { keep } = answers;
+    vi.spyOn(answers, 'keep').mockImplementationOnce(async (requestId, given) => {
+      if (isStored) await keep(requestId, given);
+      throw new Error('NATS does not answer');
+    });
+    const said = { ...inbound, id: 'm2', timestamp: 1, payload: { content: 'the left one' } };
+    await expect(questions.take(said)).rejects.toThrow('NATS does not answer');
+    expect(await questions.take(said)).toBe(true);
+    expect(await answer).toBe('the left one');
+    await stop();
+  },
+);
 
 it('does not wait for a person when whoever asked has gone already', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });

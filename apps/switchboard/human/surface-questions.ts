@@ -67,7 +67,14 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     const files = filesOf(payload);
     // They are stored for whoever sent them, and the agent works on behalf of whoever asked it.
     const answer = answerWith(content, files, owner === ownerKey(principal));
-    return await taken(await humanInput.answer(requestId, answer, principal), found, message);
+    try {
+      const outcome = await humanInput.answer(requestId, answer, principal, { id: message.id });
+      return await taken(outcome, found, message);
+    } catch (error) {
+      // The message comes again, and is the answer then.
+      waiting.set(requestId, found[1]);
+      throw error;
+    }
   }
 
   /** Whether the message was an answer. One that cannot be taken yet is asked for again. */
@@ -101,7 +108,7 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     if (!isAllowed) return wasAsked && (await say(waits, message, humanInput.whereToApprove()));
     const several = 'Several requests wait for approval here, so that a yes could mean any of them.';
     if (more.length > 0) return await say(waits, message, `${several} ${humanInput.whereToApprove()}`);
-    const outcome = await humanInput.answer(requestId, answer, principal);
+    const outcome = await humanInput.answer(requestId, answer, principal, { id: message.id });
     waiting.delete(requestId);
     return await taken(outcome, first, message);
   }
