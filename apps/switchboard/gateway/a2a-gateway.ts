@@ -190,9 +190,12 @@ async function answersFor(
   if (isAnswer) {
     // Files would make the yes of an approval unclear.
     const parts = waiting.approval ? [] : message.parts;
-    const { files, problems } = await store.fromParts(parts, principal, { signal });
-    const answer = lines([answerWith(said, files, waiting.owner === ownerKey(principal)), ...problems]);
-    const begin = () => humanInput.answer(waiting.requestId, answer, principal);
+    // Files may take a minute, and the question may be settled meanwhile: they are fetched while it listens.
+    const begin = async () => {
+      const { files, problems } = await store.fromParts(parts, principal, { signal });
+      const answer = lines([answerWith(said, files, waiting.owner === ownerKey(principal)), ...problems]);
+      return await humanInput.answer(waiting.requestId, answer, principal);
+    };
     return listen(bus, { correlationId: task.id, signal, begin });
   }
   const target = targetOf(tenant ?? text(metadata.agent), text(metadata.skillHint), routing);

@@ -107,6 +107,24 @@ describe('the switchboard as an A2A agent', () => {
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the northern one');
   });
 
+  it('brings it also when the question is settled while the files of the answer are fetched', async () => {
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which bay?' } }] }, 'at anchor');
+    const asked = await send('moor');
+    const { data } = (await board.call('/api/hitl/pending')).body;
+    const { requestId } = data.find(({ question }: Json) => question === 'Which bay?');
+    vi.spyOn(MessageFiles.prototype, 'fromParts').mockImplementationOnce(async () => {
+      await board.call('/api/a2a/input', { requestId, answer: 'the quiet one' });
+      await waitFor(
+        async () => (await board.call(`/api/flows/skill-${asked.id}`)).body.data.status === 'complete',
+      );
+      return { files: [], problems: [] };
+    });
+    const done = await send('the windy one', { taskId: asked.id, contextId: asked.contextId });
+    expect(done.status.state).toBe('completed');
+    expect(done.artifacts[0].parts[0].text).toBe('at anchor');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the quiet one');
+  });
+
   it('brings it also when the switchboard was started anew meanwhile', async () => {
     const home = `${board.home}/anew`;
     const env = { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' };
