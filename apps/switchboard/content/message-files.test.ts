@@ -1,5 +1,6 @@
-import { ExtractionPool } from '@trunkline/documents';
+import { ExtractionError, ExtractionPool } from '@trunkline/documents';
 import type { Principal } from '@trunkline/identity';
+import { ContentStore } from '@trunkline/loop';
 import { pdfOf, temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { MessageFiles } from './message-files.ts';
@@ -101,6 +102,30 @@ it('tells a model that cannot see what is written in a picture, and looks for it
   expect(await files.describe(id, signal)).toBe(described);
   expect(extract).toHaveBeenCalledOnce();
 });
+
+it.each(['HIGH AT EIGHT', undefined])(
+  'fetches a picture of another switchboard once, and looks once for its text (%s)',
+  async (text) => {
+    const extract = vi.spyOn(ExtractionPool.prototype, 'extract');
+    onTestFinished(() => extract.mockRestore());
+    if (text === undefined) extract.mockRejectedValue(new ExtractionError('holds no text'));
+    else extract.mockResolvedValue({ text, isWhole: true } as never);
+    const [here, there] = openAll(2) as [MessageFiles, MessageFiles];
+    const bytes = Buffer.from('picture');
+    const { id } = await there.put({ name: 'sign.png', mediaType: 'image/png', bytes }, ada);
+    const readSome = vi.spyOn(ContentStore.prototype, 'readSome');
+    onTestFinished(() => readSome.mockRestore());
+    const described = await here.turnFiles(ada).describe(id, signal);
+    expect(described).toMatch(/^sign\.png .*you cannot see images/);
+    expect(described.endsWith(`recognised in it:\n${text}`)).toBe(text !== undefined);
+    expect(await here.turnFiles(ada).describe(id, signal)).toBe(described);
+    expect(readSome).toHaveBeenCalledOnce();
+    expect(extract).toHaveBeenCalledOnce();
+    // What is known of it is not told to others.
+    const eve: Principal = { ...ada, id: 'user:eve' };
+    expect(await here.turnFiles(eve).describe(id, signal)).toMatch(/^A file /);
+  },
+);
 
 it('reads documents that a tool gives, and says what it cannot read', async () => {
   const files = open();

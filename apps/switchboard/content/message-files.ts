@@ -52,7 +52,8 @@ const chunkBytes = 512 * 1024;
 const longestText = 2_000_000;
 /** Of all documents of a message together. */
 const documentTokens = 20_000;
-const mostTextless = 1000;
+/** A description has up to some 4,000 characters. */
+const mostDescribed = 1000;
 /** Files are stored so long. */
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -67,8 +68,8 @@ export class MessageFiles {
   readonly #store: ContentStore;
   readonly #stopPruning: () => void;
   readonly #reads = new ConcurrencyLimiter({ limit: mostReads });
-  /** Pictures in which no text was recognised: that takes long, and each step of a turn asks again. */
-  readonly #textless = new BoundedMap<string, true>(mostTextless);
+  /** What each owner was told of a file: to fetch and recognise it takes long, and each step of a turn asks again. */
+  readonly #described = new BoundedMap<string, string>(mostDescribed);
   #pool: Promise<ExtractionPool> | undefined;
   #room: (quota: string, bytes: number) => string | undefined = () => undefined;
 
@@ -165,7 +166,7 @@ export class MessageFiles {
   }
 
   /** A file with its bytes, wherever it is stored. */
-  async #whole(id: string, viewer: Principal): Promise<(StoredFile & { bytes: Uint8Array }) | undefined> {
+  async #whole(id: string, viewer: Principal): Promise<OpenFile | undefined> {
     const own = this.#find(id, viewer);
     const bytes = own && (await this.#store.read(id));
     if (own !== undefined) return bytes && { ...own, bytes };
@@ -231,11 +232,8 @@ export class MessageFiles {
   }
 
   /** The files of a message with their bytes, for a surface or another agent; `lost` says why the others cannot be had. */
-  async open(
-    payload: unknown,
-    viewer: Principal = anonymous,
-  ): Promise<{ files: (StoredFile & { bytes: Uint8Array })[]; lost: string[] }> {
-    const [files, lost]: [(StoredFile & { bytes: Uint8Array })[], string[]] = [[], []];
+  async open(payload: unknown, viewer = anonymous): Promise<{ files: OpenFile[]; lost: string[] }> {
+    const [files, lost]: [OpenFile[], string[]] = [[], []];
     for (const file of filesOf(payload).slice(0, mostFiles)) {
       const bytes = await this.read(file.id, viewer);
       if (bytes === undefined) lost.push(this.#missing(file.name));
@@ -253,7 +251,7 @@ export class MessageFiles {
   }
 
   async #content(
-    { bytes, ...file }: StoredFile & { bytes: Uint8Array },
+    { bytes, ...file }: OpenFile,
     owner: string,
     signal: AbortSignal,
     refusal?: string,
@@ -321,26 +319,27 @@ export class MessageFiles {
   }
 
   async #describe(id: string, viewer: Principal, signal: AbortSignal): Promise<string> {
-    const file = this.#find(id, viewer) ?? (await this.#whole(id, viewer));
-    if (file === undefined) return unseen('A file', 'application/octet-stream');
-    const { name, mediaType: type } = file;
+    const [owner, key] = [ownerKey(viewer), `${ownerKey(viewer)} ${id}`];
+    const file = this.#described.has(key) ? undefined : await this.#whole(id, viewer);
+    if (file !== undefined) this.#described.set(key, await this.#description(file, owner, signal));
+    return this.#described.get(key) ?? unseen('A file', 'application/octet-stream');
+  }
+
+  async #description(file: OpenFile, owner: string, signal: AbortSignal): Promise<string> {
+    const { id, name, mediaType: type, bytes } = file;
     const words = unseen(name, type);
-    if (!type.startsWith('image/') || this.#textless.has(id)) return words;
+    if (!type.startsWith('image/')) return words;
     const known = this.#store.text(id);
     if (known !== undefined) return recognised(words, known.text);
-    const bytes = await this.read(id, viewer);
-    if (bytes === undefined) return words;
     const { ExtractionError } = await import('@trunkline/documents');
     try {
       const pool = await this.#extraction();
-      const options = { signal, owner: ownerKey(viewer) };
-      const { text, isWhole } = await pool.extract({ bytes, type, name }, options);
+      const { text, isWhole } = await pool.extract({ bytes, type, name }, { signal, owner });
       this.#store.setText(id, text.slice(0, longestText), isWhole);
       return recognised(words, text);
     } catch (error) {
       // A picture without text, or no text recognition installed: then the description stands alone.
       if (!(error instanceof ExtractionError)) throw error;
-      this.#textless.set(id, true);
       return words;
     }
   }
@@ -372,6 +371,8 @@ export class MessageFiles {
     return { files, problems };
   }
 }
+
+type OpenFile = StoredFile & { bytes: Uint8Array };
 
 interface FileChunk {
   name: string;
