@@ -7,6 +7,7 @@ import { MessageFiles } from './message-files.ts';
 
 const ada: Principal = { kind: 'person', id: 'user:ada', via: [], role: 'member' };
 const { signal } = new AbortController();
+const warn = vi.fn();
 
 type Offered = (query: Record<string, unknown>, viewer: Principal) => unknown;
 
@@ -36,7 +37,7 @@ function openWith(peers: never): MessageFiles {
     maxTotalBytes: 2 ** 22,
     peers,
     takesFiles: () => true,
-    logger: { error: () => undefined } as never,
+    logger: { error: () => undefined, warn } as never,
   });
   onTestFinished(async () => {
     await files.close();
@@ -72,19 +73,29 @@ it('gives the turn of an agent what another switchboard stores', async () => {
   expect(await files.describe(pdf.id, signal)).toMatch(/^a\.pdf /);
 });
 
-it('names the switchboard that may have a file and does not answer', async () => {
+it('says that a silent switchboard may have a file, and names it in the log alone', async () => {
   const file = { id: 'x'.repeat(22), name: 'sea.txt', mediaType: 'text/plain', size: 3 };
-  const words = 'sea.txt is not stored here. It may be at the switchboard west, which does not answer now';
+  const words = 'sea.txt is not stored here. It may be at a switchboard that does not answer now';
   const here = openWith(alone(['west']));
-  expect((await here.open({ files: [file] }, ada)).lost).toEqual([expect.stringContaining(words)]);
+  const { lost } = await here.open({ files: [file] }, ada);
+  expect(lost).toEqual([expect.stringContaining(words)]);
+  expect(lost[0]).not.toContain('west');
+  expect(warn).toHaveBeenCalledWith({ nodes: ['west'], file: file.id }, expect.any(String));
   const [content] = await here.contents({ files: [file] }, ada, signal);
   expect(content).toMatchObject({ type: 'text', text: expect.stringContaining(words) });
   const expires = Math.ceil(Date.now() / 1000) + 600;
-  expect(await here.openLink(file.id, { expires, signature: 'x' })).toEqual({ away: ['west'] });
+  expect(await here.openLink(file.id, { expires, signature: 'x' })).toBe('away');
   expect(await here.openLink(file.id, { expires: 1, signature: 'x' })).toBe('refused');
   const all = openWith(alone());
   expect((await all.open({ files: [file] }, ada)).lost).toEqual(['sea.txt is no longer stored.']);
   expect(await all.openLink(file.id, { expires, signature: 'x' })).toBe('refused');
+});
+
+it('refuses a forged link to a file that it stores, whoever is silent', async () => {
+  const here = openWith(alone(['west']));
+  const { id } = await here.put({ name: 'sea.txt', mediaType: 'text/plain', bytes: Buffer.from('sea') }, ada);
+  const expires = Math.ceil(Date.now() / 1000) + 600;
+  expect(await here.openLink(id, { expires, signature: 'x' })).toBe('refused');
 });
 
 it('tells a model that cannot see what is written in a picture, and looks for it once', async () => {

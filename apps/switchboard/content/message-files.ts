@@ -110,11 +110,8 @@ export class MessageFiles {
     if (sources.length === 0) return draft;
     const payload = draft.payload as { content: string };
     if (!this.#settings.takesFiles(draft)) {
-      const names = sources
-        .slice(0, mostFiles)
-        .map(({ name }) => plainName(name))
-        .join(', ');
-      const words = `[Not read: ${names}. Files are taken from people whom the operator has paired.]`;
+      const names = sources.slice(0, mostFiles).map(({ name }) => plainName(name));
+      const words = `[Not read: ${names.join(', ')}. Files are taken from people whom the operator has paired.]`;
       return { ...draft, payload: { ...payload, content: `${payload.content}\n${words}` } };
     }
     const signal = AbortSignal.timeout(receiveMs);
@@ -126,8 +123,7 @@ export class MessageFiles {
       } catch (error) {
         problems.push(`[${plainName(source.name)} could not be read: ${errorMessage(error)}]`);
       }
-    problems.push(...tooMany(sources));
-    const content = [payload.content, ...problems].join('\n');
+    const content = [payload.content, ...problems, ...tooMany(sources)].join('\n');
     return { ...draft, payload: { ...payload, content, ...(files.length > 0 && { files }) } };
   }
 
@@ -207,16 +203,15 @@ export class MessageFiles {
 
   /** A link may come to a switchboard that did not sign it, where several have one address. Nobody else sees them ask. */
   readonly openLink: OpenLink = async (id, { expires, signature }) => {
-    if (!this.#store.isSigned(id, expires, signature)) {
-      const isOld = expires * 1000 < Date.now();
-      const linked = { id, expires, signature };
-      const found = isOld ? undefined : await this.#fromPeers('linked file', linked, ourselves);
-      const away = isOld || found ? [] : this.#settings.peers.silent(dayMs);
-      return found ?? (away.length > 0 ? { away } : 'refused');
+    const own = this.#store.find(id);
+    if (this.#store.isSigned(id, expires, signature)) {
+      const bytes = await this.#store.read(id);
+      return own && bytes && { ...own, bytes };
     }
-    const found = this.#store.find(id);
-    const bytes = await this.#store.read(id);
-    return found && bytes && { ...found, bytes };
+    // Whoever stores a file signs the links to it, so others have signed none to one that is stored here.
+    if (own !== undefined || expires * 1000 < Date.now()) return 'refused';
+    const found = await this.#fromPeers('linked file', { id, expires, signature }, ourselves);
+    return found ?? (this.#isAway(id) ? 'away' : 'refused');
   };
 
   #find(id: string, viewer: Principal): FileRecord | undefined {
@@ -224,11 +219,17 @@ export class MessageFiles {
     return file !== undefined && maySee(viewer, file.owner) ? file : undefined;
   }
 
+  /** Whether a silent switchboard may store a file. Only the log names it: links need no key, and answers go to strangers. */
+  #isAway(file: string): boolean {
+    const nodes = this.#settings.peers.silent(dayMs);
+    if (nodes.length > 0) this.#settings.logger.warn({ nodes, file }, 'file may be at a silent node');
+    return nodes.length > 0;
+  }
+
   /** Why a file cannot be had. */
-  #missing(name: string): string {
-    const away = this.#settings.peers.silent(dayMs);
-    if (away.length === 0) return `${name} is no longer stored.`;
-    return `${name} is not stored here. It may be at the switchboard ${away.join(' or ')}, which does not answer now: try again when it does.`;
+  #missing(id: string, name: string): string {
+    if (!this.#isAway(id)) return `${name} is no longer stored.`;
+    return `${name} is not stored here. It may be at a switchboard that does not answer now: try again later.`;
   }
 
   /** The files of a message with their bytes, for a surface or another agent; `lost` says why the others cannot be had. */
@@ -236,7 +237,7 @@ export class MessageFiles {
     const [files, lost]: [OpenFile[], string[]] = [[], []];
     for (const file of filesOf(payload).slice(0, mostFiles)) {
       const bytes = await this.read(file.id, viewer);
-      if (bytes === undefined) lost.push(this.#missing(file.name));
+      if (bytes === undefined) lost.push(this.#missing(file.id, file.name));
       else files.push({ ...file, bytes });
     }
     return { files, lost };
@@ -307,14 +308,13 @@ export class MessageFiles {
     if (file === undefined || bytes === undefined) return undefined;
     const content = await this.#content({ ...file, bytes }, ownerKey(viewer), signal);
     if (content.type !== 'file' || content.text === undefined) return undefined;
-    const { text, isWhole = true } = content;
-    if (own !== undefined) this.#store.setText(id, text, isWhole);
-    return { name: file.name, text };
+    if (own !== undefined) this.#store.setText(id, content.text, content.isWhole ?? true);
+    return { name: file.name, text: content.text };
   }
 
   async #shown(id: string, viewer: Principal, signal: AbortSignal): Promise<Content> {
     const file = await this.#whole(id, viewer);
-    if (file === undefined) return { type: 'text', text: `[${this.#missing('The file')}]` };
+    if (file === undefined) return { type: 'text', text: `[${this.#missing(id, 'The file')}]` };
     return await this.#content(file, ownerKey(viewer), signal, unreadable(file));
   }
 

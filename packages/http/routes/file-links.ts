@@ -12,13 +12,13 @@ interface LinkedFile {
 }
 
 /**
- * What a link leads to: `refused` where it is forged or too old, undefined where the file is no longer stored. `away` names
- * the processes that may store it and do not answer.
+ * What a link leads to: `refused` where it is forged or too old, undefined where the file is no longer stored, `away` where a
+ * process that does not answer may store it.
  */
 export type OpenLink = (
   id: string,
   link: { expires: number; signature: string },
-) => Promise<LinkedFile | 'refused' | { away: readonly string[] } | undefined>;
+) => Promise<LinkedFile | 'refused' | 'away' | undefined>;
 
 const { link_refused, not_found, file_away } = defineErrors({
   link_refused: [
@@ -28,8 +28,7 @@ const { link_refused, not_found, file_away } = defineErrors({
   not_found: [404, 'There is no such file any more.'],
   file_away: [
     503,
-    ({ nodes }: { nodes: string }) =>
-      `The file is not stored here. It may be at ${nodes}, which does not answer now. Try again when it runs.`,
+    'The file is not stored here. It may be at a service that does not answer now. Try again in a moment.',
   ],
 });
 
@@ -55,7 +54,7 @@ export function mountFileLinks<Caller>(app: Hono<AppEnv<Caller>>, open: OpenLink
       const found = await open(context.req.param('id'), context.req.valid('query'));
       if (found === 'refused') throw link_refused();
       if (found === undefined) throw not_found();
-      if ('away' in found) throw file_away({ nodes: found.away.join(' or ') });
+      if (found === 'away') throw file_away({ headers: { 'retry-after': '10' } });
       return context.body(new Uint8Array(found.bytes), 200, headersOf(found));
     },
   );
