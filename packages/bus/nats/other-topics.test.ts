@@ -111,6 +111,23 @@ describe.skipIf(natsMissing)(`buses of two releases${natsMissing ? `: ${natsMiss
     await limited.publish({ topic: 'cluster.flows', payload: 3 });
   });
 
+  it('restores other streams though NATS refuses a subject, and logs the refusal once', async () => {
+    const logger = recordingLogger();
+    const bus = await open(newer, { user: 'board', password: 'b', logger });
+    await overwrite();
+    await expect(bus.publish({ topic: 'cluster.flows', payload: 1 })).rejects.toThrow('refused to add');
+    for (const stream of ['bus-dead', 'KV_bus-progress']) {
+      await manager.streams.delete(stream);
+      await vi.waitFor(async () => {
+        await expect(bus.probe()).rejects.toThrow('refused to add');
+        await manager.streams.info(stream);
+      }, patience);
+    }
+    const warnings = logger.lines.filter(({ level }) => level === 'warn').map(({ text }) => text);
+    expect(warnings.filter((text) => text === 'failed to add subjects')).toHaveLength(1);
+    expect(warnings.filter((text) => text.startsWith('stream lacks subjects'))).toHaveLength(1);
+  });
+
   it('is not ready while what waits is not stored, though the journal answers', async () => {
     const bus = await open(newer, { user: 'board', password: 'b' });
     // Takes the subject of the journal and never answers.

@@ -120,18 +120,26 @@ export class StreamKeeper {
     return refusals.find(({ subjects }) => subjects.some(isMeant))?.words;
   }
 
-  /** Adds the subjects that a stream lacks, as when a bus that knows fewer durable topics has written over them. */
+  /**
+   * Adds the subjects that a stream lacks, as when a bus that knows fewer durable topics has written over them. What NATS
+   * refuses is logged once: it is tried again every second, and the other streams do not wait for it.
+   */
   async #addSubjects({ config }: StreamInfo, kept: Kept): Promise<void> {
     const { manager, logger } = this.#settings;
     const { name, subjects: known = [] } = config;
     const lacking = lackingSubjects(known, kept.subjects);
     if (lacking.length > 0) {
-      logger.warn({ stream: name, subjects: lacking }, 'stream lacks subjects; adding them');
+      const fields = { stream: name, subjects: lacking };
+      if (kept.refusal === undefined) logger.warn(fields, 'stream lacks subjects; adding them');
       try {
-        await manager.streams.update(name, { subjects: joinedSubjects(known, kept.subjects) });
+        // One that vanished meanwhile is found at the next look.
+        await found(manager.streams.update(name, { subjects: joinedSubjects(known, kept.subjects) }));
       } catch (error) {
-        if (!isTemporary(error)) kept.refusal = { subjects: lacking, words: cannotAdd(name, lacking, error) };
-        throw error;
+        if (isTemporary(error)) throw error;
+        const words = cannotAdd(name, lacking, error);
+        if (kept.refusal?.words !== words) logger.warn({ ...fields, err: error }, 'failed to add subjects');
+        kept.refusal = { subjects: lacking, words };
+        return;
       }
     }
     kept.refusal = undefined;
