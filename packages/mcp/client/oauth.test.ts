@@ -119,6 +119,7 @@ describe('oauth', () => {
     beforeRenewal = atOnce,
     beforeRefusal = atOnce,
     isElsewhere = false,
+    isRedirected = false,
   } = {}) {
     const grants: string[] = [];
     /** Requests of ours, and what they said for a proxy before the server. */
@@ -141,8 +142,10 @@ describe('oauth', () => {
         if (meeting.missing === 0) meeting.met.resolve();
         await meeting.met.promise;
       }
+      if (isRedirected && base === origin && pathname.startsWith('/.well-known/oauth-protected-resource'))
+        return response.writeHead(302, { location: `${signIn}${pathname}` }).end();
       if (pathname.startsWith('/.well-known/oauth-protected-resource'))
-        return json({ resource: `${base}/mcp`, authorization_servers: [signIn ?? base] });
+        return json({ resource: `${origin}/mcp`, authorization_servers: [signIn ?? base] });
       if (pathname.startsWith('/.well-known/oauth-authorization-server'))
         return json({
           issuer: base,
@@ -244,12 +247,14 @@ describe('oauth', () => {
   });
 
   it.each([
-    ['at the server', false],
-    ['elsewhere', true],
+    ['at the server', true, {}],
+    ['elsewhere', false, { isElsewhere: true }],
+    // The SDK follows no redirect to another origin; `fetch` would send the headers there.
+    ['at the server, which redirects elsewhere', true, { isElsewhere: true, isRedirected: true }],
   ])(
     'sends the headers of the server with a sign-in and a renewal %s, and to the server alone',
-    async (_, isElsewhere) => {
-      const server = await startRefreshing({ isElsewhere });
+    async (_, isOwn, where) => {
+      const server = await startRefreshing(where);
       const secrets = new Map<string, string>();
       const config = [{ name: 'net', url: server.url, headers: { 'X-Tenant': 'blue' } }];
       const { clients } = clientsWith(secrets);
@@ -269,7 +274,7 @@ describe('oauth', () => {
       const places = server.seen
         .filter(({ pathname }) => pathname === '/token')
         .map(({ host }) => host === own);
-      expect(places).toEqual([!isElsewhere, !isElsewhere]);
+      expect(places).toEqual([isOwn, isOwn]);
     },
   );
 
