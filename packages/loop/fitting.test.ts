@@ -3,9 +3,10 @@ import { type ChatRequestBody, type ScriptedReply, startModelServer } from '@tru
 import type { ModelMessage } from 'ai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { TurnFiles } from './content/content.ts';
 import type { RunTurnOptions } from './options.ts';
-import { calling, collect, ended, failed, turnOptions } from './turn.suite.ts';
-import { runTurn } from './turn.ts';
+import { askHuman, calling, collect, ended, failed, paused, toolOf, turnOptions } from './turn.suite.ts';
+import { resumeTurn, runTurn } from './turn.ts';
 
 const servers: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -241,6 +242,44 @@ describe('tools that take more than a fifth of the window', () => {
       await turn({ tools });
       expect(toolNames(server.chats()[0])).toEqual(tools.map(({ name }) => name));
     }
+  });
+});
+
+describe('files that come with an answer', () => {
+  const text = 'All about the harbour. '.repeat(3000);
+  const file = (id: string) => ({ id, name: `${id}.txt`, mediaType: 'text/plain', size: text.length });
+  const contentOf = (id: string) => ({ type: 'file' as const, file: file(id), text });
+  const asking = calling(['ask_human', { question: 'Which one?' }]);
+
+  it('are cut to the window of the model', async () => {
+    const { turn, server } = await endpoint({
+      window: 8000,
+      lists: true,
+      reply: ({ messages }) => (messages.at(-1)?.role === 'user' && messages.length > 2 ? 'Read.' : asking),
+    });
+    const { checkpoint } = paused((await turn({ tools: [askHuman] })).at(-1));
+    const { messages: _, ...options } = turnOptions(server, { tools: [askHuman] });
+    const contents = [contentOf('a'), contentOf('b')];
+    const events = await collect(resumeTurn({ ...options, checkpoint, answer: 'these', contents }));
+    expect(ended(events.at(-1)).text).toBe('Read.');
+    const read = JSON.stringify(server.chats().at(-1)?.messages);
+    expect(read).toMatch(/Attached file a\.txt.*The file goes on.*Attached file b\.txt.*The file goes on/);
+  });
+
+  it('take no more together than one may, where a tool shows them', async () => {
+    const ids = Array.from({ length: 20 }, (_, index) => `f${index}`);
+    const tool = toolOf('ask_human', async (_input, _signal, { show }) => {
+      for (const id of ids) await show?.(id);
+      return 'these';
+    });
+    const { turn, counts } = await endpoint({
+      window: 1_000_000,
+      reply: ({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'Read.' : asking),
+    });
+    const files = { content: async (id: string) => contentOf(id) } as unknown as TurnFiles;
+    expect(ended((await turn({ tools: [tool], files })).at(-1)).text).toBe('Read.');
+    expect(counts.at(-1)).toBeGreaterThan(10_000);
+    expect(counts.at(-1)).toBeLessThan(25_000);
   });
 });
 

@@ -3,7 +3,7 @@ import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
 import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import { z } from 'zod';
 import type { AskReason } from './checkpoint.ts';
-import type { TurnFiles } from './content/content.ts';
+import type { Content, TurnFiles, UserPart } from './content/content.ts';
 import { grantFor, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, TurnPolicy } from './options.ts';
@@ -20,6 +20,8 @@ export interface ToolDeps {
   scope?: string | undefined;
   timezone?: string | undefined;
   files?: TurnFiles | undefined;
+  /** What a call shows to the model, cut to what it may take of the window. */
+  attached(contents: readonly Content[]): Promise<UserPart[]>;
   signal: AbortSignal;
   /** Starts the time limit of the turn again. */
   onActivity?: ToolContext['onActivity'];

@@ -2,7 +2,7 @@ import { joinOrigins, type Origin, withOrigins } from '@trunkline/identity';
 import { type CallSubject, InputRequired, type RunningTool, type ToolContext } from '@trunkline/llm';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import type { AskReason, CheckpointCall, ToolQuestion } from './checkpoint.ts';
-import { attachedParts, attachTo, type StoredFile, type UserPart } from './content/content.ts';
+import { attachTo, type Content, type StoredFile, type UserPart } from './content/content.ts';
 import { grantFor, isApproved, isPermitted } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolProgress, ToolStart } from './options.ts';
@@ -97,13 +97,12 @@ async function run(
   const attach = attachTo(made, deps.files, deps.signal);
   const report = (text: string) => deps.reports?.add(call, text);
   const { files } = deps;
-  const attached: UserPart[] = [];
-  const show =
-    files &&
-    (async (id: string) => void attached.push(...attachedParts([await files.content(id, deps.signal)])));
+  const shown: Content[] = [];
+  const show = files && (async (id: string) => void shown.push(await files.content(id, deps.signal)));
   const context = { principal, addOrigins, ownWords, permits, approved, attach, show, report };
   try {
     const result = await runWithin(call, tool, input, { ...deps, ...context });
+    const attached = await deps.attached(shown);
     const given = { ...(made.length > 0 && { files: made }), ...(attached.length > 0 && { attached }) };
     return { result, origins, ...given };
   } catch (error) {

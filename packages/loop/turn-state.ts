@@ -87,17 +87,17 @@ export function createTurn(
  * The call with the answer as its result. What a tool got from outside is marked, whoever ran it; so is what a program
  * says whose command came from a turn that had read such text.
  */
-export function answeredCall(
+export async function answeredCall(
   call: CheckpointCall,
   result: string,
-  { tools, principal }: TurnOptions,
+  { tools, principal, model, signal }: TurnOptions,
   read: readonly Origin[],
   contents: readonly Content[] = [],
-): CheckpointCall {
+): Promise<CheckpointCall> {
   const tool = tools.find(({ name }) => name === call.name);
   const isProgram = tool?.effects.includes('executes') === true;
   const origins = joinOrigins(tool && originsOfTool(tool, call.input, principal), isProgram ? read : []);
-  const attached = attachedParts(contents);
+  const attached = await attachedParts(contents, model, signal);
   return {
     ...call,
     result,

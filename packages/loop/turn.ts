@@ -13,7 +13,7 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { answerEvents, answerOf, citedOrigins, type ThoughtStep } from './content/answer.ts';
-import { refusedMedium, withFiles } from './content/content.ts';
+import { attachedParts, refusedMedium, withFiles } from './content/content.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
 import { isKnownUrl, quotesUrl } from './known-addresses.ts';
 import { type ModelStep, streamStep } from './model-step.ts';
@@ -75,7 +75,7 @@ export async function* resumeTurn({
     const open = openCall(calls);
     const runsAgain = open?.question !== undefined || (approval !== undefined && open?.ask !== undefined);
     const given =
-      open && !runsAgain ? answeredCall(open, answer, options, originsIn(messages), contents) : open;
+      open && !runsAgain ? await answeredCall(open, answer, options, originsIn(messages), contents) : open;
     const state: TurnState = {
       ...emptyState(),
       messages,
@@ -123,11 +123,8 @@ async function* guarded(
   }
 }
 
-function toolDeps(
-  { tools, limits, sessionId, principal, scope, timezone, files, policy = defaultPolicy }: TurnOptions,
-  signal: AbortSignal,
-  state: TurnState,
-): ToolDeps {
+function toolDeps(options: TurnOptions, signal: AbortSignal, state: TurnState): ToolDeps {
+  const { tools, limits, sessionId, principal, scope, timezone, files, policy = defaultPolicy } = options;
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return {
     tools: byName,
@@ -137,6 +134,7 @@ function toolDeps(
     scope,
     timezone,
     files,
+    attached: (contents) => attachedParts(contents, options.model, signal),
     signal,
     repeated: repeatedIn(state.messages, byName),
     policy,

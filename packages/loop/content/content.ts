@@ -1,5 +1,5 @@
 import type { Origin } from '@trunkline/identity';
-import { ModelError, type ModelErrorCode } from '@trunkline/llm';
+import { contextWindowOf, ModelError, type ModelErrorCode } from '@trunkline/llm';
 import type { FilePart, ModelMessage, TextPart } from 'ai';
 import { markOf, shownMedia, withMark } from '../taint.ts';
 
@@ -80,8 +80,14 @@ export function attachedMessage(calls: readonly { attached?: readonly UserPart[]
 }
 
 /** The contents as parts of a message, cut to what an answer may take of the model's window. */
-export function attachedParts(contents: readonly Content[]): UserPart[] {
-  return fitContents(contents, documentTokens).flatMap(partsOf);
+export async function attachedParts(
+  contents: readonly Content[],
+  model: Parameters<typeof contextWindowOf>[0],
+  signal?: AbortSignal,
+): Promise<UserPart[]> {
+  if (contents.length === 0) return [];
+  const window = (await contextWindowOf(model, signal)) ?? Number.POSITIVE_INFINITY;
+  return fitContents(contents, Math.min(window / 3, documentTokens)).flatMap(partsOf);
 }
 
 function partsOf(content: Content): UserPart[] {
