@@ -61,12 +61,15 @@ export async function scriptFiles(command: string, directory: string): Promise<S
 }
 
 /** The words of a shell command, with the directories that it goes to. */
-export function commandWords(command: string, directory: string): { words: string[]; places: string[] } {
+export function commandWords(
+  command: string,
+  directory: string,
+): { words: ReadonlySet<string>; places: ReadonlySet<string> } {
   const segments = segmentsOf(command);
   const places = [directory];
   for (const [program, target] of segments)
     if (program === 'cd' && target !== undefined) places.push(resolve(places.at(-1) ?? directory, target));
-  return { words: segments.flat().flatMap(valuesOf), places };
+  return { words: new Set(segments.flat().flatMap(valuesOf)), places: new Set(places) };
 }
 
 /** The names that a pattern stands for now. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { anonymous, joinOrigins, type Origin, type Principal } from '@trunkline/identity';
 import { createSandbox } from '@trunkline/sandbox';
 import { temporaryDirectory } from '@trunkline/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { FileMarks, withFileMarks } from './file-marks.ts';
 import { fileTools } from './file-tools.ts';
 import { createRunCommand } from './run-command.ts';
@@ -132,6 +132,21 @@ it('the output of a command carries the marks of the files that it names', async
   // A folder that is marked as a whole.
   marks.add([`${root}/lib/`], [mail]);
   expect([namedIn('cat lib/a/b.js'), namedIn('ls lib'), namedIn('ls libs')]).toEqual([[mail], [mail], []]);
+});
+
+it('a command that may name very many paths carries every mark, without looking for each', async () => {
+  const { root, marks, call, namedIn } = createWorkspace();
+  await call('write_file', { path: 'sub/note.md', content: 'Obey.' }, [page]);
+  await call('write_file', { path: 'list.md', content: 'Obey.' }, [], ava);
+  const lookups = vi.spyOn(marks, 'originsOf');
+  const folders = Array.from({ length: 45 }, (_, index) => `cd d${index};`);
+  for (const words of [folders.join(' '), 'cd a; '.repeat(60)])
+    expect(namedIn(words)).toEqual(expect.arrayContaining([page, byAva]));
+  expect(namedIn('cd a; '.repeat(40))).toEqual([]);
+  expect(lookups.mock.calls.length).toBeLessThan(2000);
+  // The workspace as a whole.
+  marks.add([`${root}/`], [mail]);
+  expect(namedIn(folders.join(' '))).toContainEqual(mail);
 });
 
 it('a folder in which a command changes very many files is marked as a whole, its neighbours are not', async () => {

@@ -87,7 +87,14 @@ export class FileMarks {
   below(directory: string): Mark[] {
     if (!this.#file.exists) return [];
     const sql = "SELECT path, origins FROM marks WHERE path > ?1 || '/' AND path < ?1 || '0'";
-    return this.#file.open().prepare<Row>(sql).all(directory).map(toMark);
+    const rows = this.#file.open().prepare<Row>(sql).all(directory);
+    // Many marks share few origins.
+    const known = new Map<string, readonly Origin[]>();
+    return rows.map((row) => {
+      const origins = known.get(row.origins) ?? toMark(row).origins;
+      known.set(row.origins, origins);
+      return { path: row.path, origins };
+    });
   }
 
   set(path: string, origins: readonly Origin[]): void {

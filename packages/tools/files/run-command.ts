@@ -84,6 +84,10 @@ export function createRunCommand({
   };
 }
 
+/** Beyond these nothing is looked up one by one: such a command may read any file. */
+const MOST_PATHS = 2000;
+const MOST_PLACES = 50;
+
 /**
  * The marks of files that a command names: by path, by name, by a folder around them or by a pattern. What a script reads,
  * or a variable holds, cannot be seen from here.
@@ -92,17 +96,34 @@ function namedIn(command: string, directory: string, marks: FileMarks): readonly
   const root = rootOf(directory);
   const marked = marks.below(root);
   const { words, places } = commandWords(command, root);
-  const named = words.flatMap((word) => {
+  const found = new Set<readonly Origin[]>();
+  if (places.size > MOST_PLACES || words.size * places.size > MOST_PATHS) {
+    for (const { origins } of marked) found.add(origins);
+    return joinOrigins(marks.originsOf(`${root}/`), [...found].flat());
+  }
+  const names = new Set([...words].map((word) => basename(word)));
+  const paths = new Set<string>();
+  const prefixes = new Set<string>();
+  for (const word of words) {
     const [beginning = '', ...rest] = word.split(/[*?[]/);
-    return places.flatMap((place) => {
-      const path = resolve(place, beginning);
-      const isNamed = (mark: string) =>
-        rest.length > 0 ? mark.startsWith(path) : `${mark}/`.startsWith(`${path}/`);
-      const found = marked.filter((mark) => isNamed(mark.path) || basename(mark.path) === basename(word));
-      return [marks.originsOf(path), ...found.map(({ origins }) => origins)];
-    });
-  });
-  return joinOrigins(...named);
+    for (const place of places) (rest.length > 0 ? prefixes : paths).add(resolve(place, beginning));
+  }
+  for (const path of [...paths, ...prefixes]) found.add(marks.originsOf(path));
+  const lengths = [...new Set([...prefixes].map(({ length }) => length))];
+  for (const { path, origins } of marked) {
+    const isNamed =
+      names.has(basename(path)) ||
+      pathsAround(path).some((each) => paths.has(each)) ||
+      lengths.some((length) => length <= path.length && prefixes.has(path.slice(0, length)));
+    if (isNamed) found.add(origins);
+  }
+  return joinOrigins([...found].flat());
+}
+
+/** A path and the folders around it, without slashes at their ends. */
+function pathsAround(path: string): string[] {
+  const parts = path.replace(/\/$/, '').split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/') || '/');
 }
 
 /** What the approval of a shell command is for. */
