@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
+import { constants, createReadStream, existsSync } from 'node:fs';
 import { access, glob, open, realpath, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -15,12 +15,16 @@ export interface ScriptFile {
 const LARGEST_BYTES = 64 * 1024 * 1024;
 const DEEPEST = 4;
 const MOST_NAMES = 200;
+const MOST_PLACES = 20;
 
 /** Programs that run any file they are given. */
 const RUNNERS =
   /^(?:(?:ba|da|z|k|a)?sh|busybox|node|nodejs|deno|bun|tsx|ts-node|npx|python[\d.]*|perl|ruby|php|lua|Rscript|java|make|gmake|awk|gawk|sed|env|sudo|doas|nice|nohup|setsid|timeout|time|xargs|command|exec|eval|source|\.|find|parallel|watch|docker|cmake|ninja|ansible-playbook)$/;
 const CODE =
   /\.(?:sh|bash|zsh|[cm]?[jt]sx?|py|rb|pl|php|lua|r|jl|awk|sed|mk|sql|ps1|bat|jar|gradle)$|^(?:Make|Docker|Rake|Just)file$/i;
+/** Programs that run another one, their options, and what those are given. */
+const WRAPPERS = /^(?:sudo|doas|env|nice|nohup|setsid|timeout|time|command|exec|-.*|\w+=.*|[\d.]+[smhd]?)$/;
+const RECURSIVE = /^(?:-[a-zA-Z]*[rR]|--(?:dereference-)?recursive)/;
 /** What these programs run without naming it. */
 const UNNAMED: readonly [RegExp, readonly string[]][] = [
   [/^(?:npm|npx|pnpm|yarn|bun)$/, ['package.json']],
@@ -60,7 +64,7 @@ export async function scriptFiles(command: string, directory: string): Promise<S
   return files;
 }
 
-/** The words of a shell command, with the directories that it goes to. */
+/** The words of a shell command, with the directories that it goes to. Where it may read all files there, `.` is one of the words. */
 export function commandWords(
   command: string,
   directory: string,
@@ -69,7 +73,53 @@ export function commandWords(
   const places = [directory];
   for (const [program, target] of segments)
     if (program === 'cd' && target !== undefined) places.push(resolve(places.at(-1) ?? directory, target));
-  return { words: new Set(segments.flat().flatMap(valuesOf)), places: new Set(places) };
+  // The workspace is the home of a command.
+  const words = segments.flat().map((word) => word.replace(/^(?:~|\$HOME|\$PWD)(?=\/|$)/, directory));
+  const usesNames = /\$\(|`|\bread\b/.test(command);
+  const readsAll = segments.some((segment) => readsFolder(segment, places, usesNames));
+  return {
+    words: new Set([...words.flatMap(valuesOf), ...(readsAll ? ['.'] : [])]),
+    places: new Set(places),
+  };
+}
+
+/**
+ * Whether a simple command may read any file of the directory that it runs in without naming one, or give the names of
+ * all to one that reads them (`usesNames`).
+ */
+function readsFolder(segment: readonly string[], places: readonly string[], usesNames: boolean): boolean {
+  const start = segment.findIndex((word) => !WRAPPERS.test(basename(word)));
+  const [program = '', ...words] = segment.slice(start);
+  const isThere = (word: string) =>
+    places.slice(0, MOST_PLACES).some((place) => existsSync(resolve(place, word)));
+  // The first is what to look for; the value of an option is hardly the name of a file.
+  const namesPlace = () =>
+    words
+      .filter((word) => !word.startsWith('-'))
+      .slice(1)
+      .some(isThere);
+  switch (basename(program)) {
+    case 'git':
+    case 'xargs':
+    case 'parallel':
+      return true;
+    case 'ls':
+    case 'tree':
+      return usesNames;
+    case 'find':
+      return words[0] === undefined || !isThere(words[0]);
+    case 'grep':
+    case 'egrep':
+    case 'fgrep':
+      return words.some((word) => RECURSIVE.test(word)) && !namesPlace();
+    case 'rg':
+    case 'ag':
+    case 'ack':
+    case 'rgrep':
+      return !namesPlace();
+    default:
+      return false;
+  }
 }
 
 /** The names that a pattern stands for now. */

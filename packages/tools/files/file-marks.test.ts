@@ -122,10 +122,41 @@ it('the output of a command carries the marks of the files that it names', async
     'tail --lines=1 --file=sub/deep/note.md',
   ])
     expect([words, namedIn(words)]).toEqual([words, [page]]);
-  for (const words of ['cat own.md', 'echo note', 'cat sub/deep/note', "awk '{print $1}' own.md", 'ls -l'])
+  for (const words of [
+    'cat own.md',
+    'echo note',
+    'cat sub/deep/note',
+    "awk '{print $1}' own.md",
+    'ls -l',
+    'grep key own.md',
+    'grep -rn key own.md',
+    'rg -t md key own.md',
+    'find own.md -newer x',
+    'cat ~/own.md',
+    'for i in $(seq 3); do cat own.md; done',
+  ])
     expect([words, namedIn(words)]).toEqual([words, []]);
-  for (const words of ['grep -r key .', 'cat *', `ls ${root}`])
-    expect(namedIn(words)).toEqual(expect.arrayContaining([page, byAva]));
+  for (const words of [
+    'grep -r key .',
+    'cat *',
+    `ls ${root}`,
+    'grep -rn key',
+    'grep --recursive -A 3 key | head',
+    'timeout 10 rg key',
+    'rg -t md key',
+    'git diff',
+    'git grep key',
+    'find -type f -exec cat {} +',
+    'ls | xargs cat',
+    'cat $(ls)',
+    'cat `ls`',
+    'ls | while read -r name; do cat "$name"; done',
+    'grep -r key /',
+    'tar c /',
+    'grep -r key ~',
+    'cat "$HOME"/*',
+  ])
+    expect([words, namedIn(words)]).toEqual([words, expect.arrayContaining([page, byAva])]);
   expect(namedIn("cat 'list of ava.md'")).toEqual([byAva]);
   expect(namedIn('cat list\\ of\\ ava.md', bob)).toEqual([byAva]);
   expect(namedIn('cat "list of ava.md"', ava)).toEqual([]);

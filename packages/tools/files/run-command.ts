@@ -89,8 +89,8 @@ const MOST_PATHS = 2000;
 const MOST_PLACES = 50;
 
 /**
- * The marks of files that a command names: by path, by name, by a folder around them or by a pattern. What a script reads,
- * or a variable holds, cannot be seen from here.
+ * The marks of files that a command names: by path, by name, by a folder around them or by a pattern. A search without a
+ * path names the directory that it runs in. What a script reads, or a variable holds, cannot be seen from here.
  */
 function namedIn(command: string, directory: string, marks: FileMarks): readonly Origin[] {
   const root = rootOf(directory);
