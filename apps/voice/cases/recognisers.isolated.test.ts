@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { toMono } from '../speech/audio/resample.ts';
 import { toInt16 } from '../speech/audio/samples.ts';
 import { decodeWav } from '../speech/audio/wav.ts';
+import { startHearingServer } from '../speech/recognition/live/hearing-server.suite.ts';
 import { openSpeech } from '../speech/speech.suite.ts';
 import { loadKokoro } from '../speech/synthesis/inprocess/kokoro/model.ts';
 import { checkWeights, loadOnnx, weights } from '../speech/weights.ts';
@@ -63,6 +64,37 @@ describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
     // Interim transcripts send what was said so far again, within a budget.
     expect(sum(sent.map(seconds)) / sum(spoken.map(seconds))).toBeLessThan(4);
   }, 600_000);
+
+  it.each(['deepgram', 'realtime'])(
+    'with an endpoint that hears as one speaks, in the format %s',
+    async (wire) => {
+      const { recognizer } = openSpeech({});
+      const server = await startHearingServer((samples) =>
+        recognizer.recognize(samples, { final: true, caller: 'endpoint' }),
+      );
+      onTestFinished(() => server.stop());
+      const { stage, hears } = await open(
+        { STT_BACKEND: 'compat', STT_URL: server.url, STT_STREAMING: wire },
+        [
+          { to: 'france', text: 'The capital of France is Paris.' },
+          { to: 'italy', text: 'The capital of Italy is Rome.' },
+        ],
+      );
+      await stage.say(questions[0]);
+      await hears('Paris');
+      await stage.say(questions[1]);
+      await hears('Rome');
+      expect(stage.logged).toEqual([]);
+      expect(server.opened.length).toBeGreaterThan(0);
+      // All of it went over the connection, and no sound twice.
+      expect(server.whole).toBe(0);
+      const spoken = await Promise.all(questions.map(async (text) => stage.voices.sounds.speech(text)));
+      const seconds = sum(spoken.map(({ length }) => length)) / 16_000;
+      expect(server.seconds).toBeGreaterThan(0.8 * seconds);
+      expect(server.seconds).toBeLessThan(2 * seconds + 2);
+    },
+    600_000,
+  );
 
   it('with an endpoint that fails is asked again, and goes on when the endpoint is back', async () => {
     const server = await startSpeechServer({ transcript: 'What is the capital of France?' });
