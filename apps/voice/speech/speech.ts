@@ -2,7 +2,13 @@ import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { languages } from '../languages/languages.ts';
 import type { VoiceOptions } from '../options.ts';
-import type { BackendContext, BackendVoices, SpeechBackend, SpeechFile } from './backends/definition.ts';
+import type {
+  BackendContext,
+  BackendVoices,
+  RecognitionLimits,
+  SpeechBackend,
+  SpeechFile,
+} from './backends/definition.ts';
 import { allBackends, findBackend } from './backends/registry.ts';
 import {
   type ActivityDetector,
@@ -42,6 +48,8 @@ interface SpeechDeps {
   measureVoice?: MeasureVoice | undefined;
   /** Piper says a text in the same way each time, for tests. */
   isSteady?: boolean;
+  /** Instead of a remote recogniser's own, for tests. */
+  recognitionLimits?: RecognitionLimits | undefined;
   /** Called with the time that a piece of work of any model for a call took, in milliseconds, without loading. */
   onWorked?: (ms: number) => void;
   logger: Logger;
@@ -96,12 +104,21 @@ interface SpeechDescription {
 /** Models load when first used, each kind in its own thread. */
 export function createSpeechParts(
   options: VoiceOptions,
-  { sidecar, directory, measureVoice, isSteady = false, onWorked, logger }: SpeechDeps,
+  { sidecar, directory, measureVoice, isSteady = false, recognitionLimits, onWorked, logger }: SpeechDeps,
 ): SpeechParts {
   const warnings = new SpeechWarnings(logger);
   const createHost = createHosts(logger, onWorked);
   const local = createLocalRecognition(createHost, { modelDirectory: options.sttModelDir });
-  const context = { sidecar, local, directory, createHost, warnings, measureVoice, isSteady };
+  const context = {
+    sidecar,
+    local,
+    directory,
+    createHost,
+    warnings,
+    measureVoice,
+    isSteady,
+    recognitionLimits,
+  };
   const listening = createListening(options, context);
   const speaking = createSpeaking(options, context);
   const frames = createFrameParts(options, { directory }, createHost);

@@ -12,6 +12,19 @@ import type { Voices } from './voices.suite.ts';
 
 const rate = 16_000;
 const botVoice = 'piper';
+/** Real time, which passes while the case's clock stands still; only a hang takes so long. */
+const longestMs = 60_000;
+const recognitionLimits = {
+  live: longestMs,
+  file: longestMs,
+  streaming: {
+    connect: longestMs,
+    finish: longestMs,
+    quiet: longestMs,
+    idle: longestMs,
+    keepAlive: longestMs,
+  },
+};
 
 /** Whether the models that the cases need came with the installation. */
 export async function hasLocalVoices(): Promise<boolean> {
@@ -37,7 +50,13 @@ export async function openLocalVoices(
   };
   const options = readOptions(voiceOptions, { env });
   const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: 1000 });
-  const speech = createSpeechParts(options, { sidecar, directory: path, isSteady: true, logger: silent });
+  const speech = createSpeechParts(options, {
+    sidecar,
+    directory: path,
+    isSteady: true,
+    recognitionLimits,
+    logger: silent,
+  });
   const spoken = new Map<string, Int16Array>();
   const say = async (text: string) => {
     const known = spoken.get(text) ?? (await soundOf(speech, text, callerVoice));
@@ -48,6 +67,8 @@ export async function openLocalVoices(
     /** For one case; the models stay loaded. */
     open: () =>
       countedVoices(speech, { speech: say, recorded: (wanted) => recordedSound(wanted, recordings) }),
+    /** Backends that failed, as `/healthz` reports them. */
+    warnings: () => speech.describe().warnings,
     /** What a listener understands of what was played. */
     transcribe: (frames: readonly AudioFrame[]) =>
       speech.recognizer.recognize(toFloat32(resampled(frames)), { final: true }),

@@ -12,7 +12,12 @@ import { bearerHeaders, realtimeWire } from '../recognition/live/realtime-wire.t
 import { SpeechError } from '../speech-error.ts';
 import { type Synthesizer, withoutProsody } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
-import { type BackendRecognition, defineSpeechBackend, type SpeechFile } from './definition.ts';
+import {
+  type BackendRecognition,
+  defineSpeechBackend,
+  type RecognitionLimits,
+  type SpeechFile,
+} from './definition.ts';
 
 /** For backends that know many languages. */
 export const languageOption = {
@@ -79,7 +84,10 @@ export const compat = defineSpeechBackend({
     clonesVoices: false,
     create: (values, { warnings }) => ({ synthesizers: [createCompatSynthesizer(values, warnings)] }),
   },
-  recognition: { create: (values, { warnings }) => createCompatRecognition(values, warnings) },
+  recognition: {
+    create: (values, { warnings, recognitionLimits }) =>
+      createCompatRecognition(values, warnings, recognitionLimits),
+  },
   diagnose: (values, isChosen) => diagnoseStreaming(values, isChosen),
 });
 
@@ -152,12 +160,6 @@ const deepgramSchema = z.object({
     channels: z.array(z.object({ alternatives: z.array(z.object({ transcript: z.string() })) })),
   }),
 });
-
-interface RecognitionLimits {
-  live: number;
-  file: number;
-  streaming?: LiveLimits;
-}
 
 interface TranscriptionRequest {
   timeoutMs: number;

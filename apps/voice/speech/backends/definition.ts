@@ -1,5 +1,6 @@
 import type { OptionsOf, OptionTable } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
+import type { LiveLimits } from '../recognition/live/live-connection.ts';
 import type {
   ListenOptions,
   LiveUtterance,
@@ -30,6 +31,17 @@ export interface BackendContext {
   measureVoice?: MeasureVoice | undefined;
   /** Voices say a text in the same way each time, for tests. */
   isSteady: boolean;
+  /** Instead of a remote recogniser's own; tests wait longer. */
+  recognitionLimits?: RecognitionLimits | undefined;
+}
+
+/** Milliseconds. */
+export interface RecognitionLimits {
+  /** For a piece of speech that a caller waits for. */
+  live: number;
+  /** For an uploaded file. */
+  file: number;
+  streaming?: LiveLimits;
 }
 
 /** A way to speak, to listen, or both. To add one, write a file here and name it in `list.ts`. */

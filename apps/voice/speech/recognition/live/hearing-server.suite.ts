@@ -34,7 +34,7 @@ export async function startHearingServer(
     // One message after the other, as an endpoint would.
     let last: Promise<void> = Promise.resolve();
     socket.on('message', (data, isBinary) => {
-      last = last.then(() => answer(socket, data as Buffer, isBinary));
+      last = last.then(() => answer(socket, data as Buffer, isBinary)).catch(() => socket.close(1011));
     });
   });
   server.listen(0, '127.0.0.1');
