@@ -18,6 +18,8 @@ const reconnectEveryMs = 250;
 const pingEveryMs = 2000;
 /** Missing permissions that are logged. */
 const mostMissing = 100;
+/** The oldest version that stores messages safely in a cluster, as far as it was tried. */
+const oldestInCluster = '2.10.27';
 
 /** A connection that comes back by itself for as long as the bus runs. */
 export class Connection {
@@ -102,13 +104,13 @@ export async function openConnection(
 }
 
 /**
- * Why the servers should be replaced. A server before 2.10 that led and comes back goes on with its own end of the log, and
+ * Why the servers should be replaced. A server of 2.9 that led and comes back goes on with its own end of the log, and
  * then lacks messages that a majority had confirmed, or leads and the others lack them.
  */
 export function serverWarning(info: Pick<ServerInfo, 'cluster' | 'version'> | undefined): string | undefined {
-  const [major = 0, minor = 0] = (info?.version ?? '').split('.').map(Number);
-  if (!info?.cluster || major > 2 || (major === 2 && minor >= 10)) return undefined;
-  return `NATS ${info.version} in a cluster can lose messages that it has confirmed, when the server that leads is killed or stands still for some seconds. Use 2.10.27 or newer.`;
+  if (!info?.cluster || info.version.localeCompare(oldestInCluster, 'en', { numeric: true }) >= 0)
+    return undefined;
+  return `NATS ${info.version} in a cluster can lose messages that it has confirmed, when the server that leads is killed or stands still for some seconds. Use ${oldestInCluster} or newer.`;
 }
 
 async function connectionOptions(access: NatsAccess, timeout: number): Promise<ConnectionOptions> {
