@@ -1,6 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { TurnFiles } from './content/content.ts';
 import type { RunTurnOptions, Step, StepLog, TurnPolicy } from './options.ts';
 import { StepConflictError, StepReadError, stepsBefore } from './step-log.ts';
 import {
@@ -107,7 +108,7 @@ function createWork(
         if (!(error instanceof Killed)) throw error;
         return [];
       });
-    return { options, events: await run(runTurn(options)) };
+    return { options, server, events: await run(runTurn(options)) };
   };
   return { start, log, runs, asked, keys };
 }
@@ -128,6 +129,38 @@ describe('a turn with a log of its steps', () => {
     const origins = [{ kind: 'look', source: '' }];
     expect(known).toEqual([origins, origins]);
     expect(ended(events.at(-1))).toMatchObject({ origins });
+  });
+
+  it('still shows the model after a kill what a person sent with an answer', async () => {
+    const shown: string[] = [];
+    const notKept = async () => {
+      throw new Error('not to be read');
+    };
+    const files: TurnFiles = {
+      content: async (id) => {
+        shown.push(id);
+        const file = { id, name: 'list.txt', mediaType: 'text/plain', size: 4 };
+        const origins = [{ kind: 'file', source: 'list.txt' }];
+        return { type: 'file', file, text: 'Milk', isWhole: true, origins };
+      },
+      read: notKept,
+      describe: notKept,
+      store: notKept,
+    };
+    const { start } = createWork({
+      looks: {
+        execute: async (_input, { show }) => {
+          await show?.('file-1');
+          return 'They sent a list.';
+        },
+      },
+      sends: { idempotent: true },
+    });
+    await start('send', { files });
+    const { events, server } = await start(undefined, { files });
+    expect(shown).toEqual(['file-1']);
+    expect(JSON.stringify(server.chats()[0]?.messages)).toContain('Milk');
+    expect(ended(events.at(-1))).toMatchObject({ origins: [{ kind: 'file', source: 'list.txt' }] });
   });
 
   it('goes on behind what is done: no model call and no tool twice', async () => {
