@@ -3,7 +3,7 @@ import {
   type App,
   answerText,
   describeRoute,
-  formatSseFrame,
+  type SseEvent,
   type SseSubscriber,
   sse,
   validate,
@@ -60,7 +60,6 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const subscription = await subscribe(bus, topic, show);
     return sse(context, {
       greeting: 'connected',
-      queue: feedQueue,
       subscribe: (subscriber) => {
         reader = subscriber;
         return () => {
@@ -109,12 +108,8 @@ async function subscribe(bus: Bus, pattern: string, handler: (message: Message) 
   }
 }
 
-/** What waits for a reader who does not read. With what the connection itself holds, a feed costs at most 1 MB. */
-const feedQueue = { frames: 1000, bytes: 384 * 1024 };
-
-/** As bytes: the queue counts them, and text of some languages takes two for a character. */
-function eventOf(message: Message): Uint8Array {
-  return Buffer.from(formatSseFrame({ id: message.id, event: 'message', data: JSON.stringify(message) }));
+function eventOf(message: Message): SseEvent {
+  return { id: message.id, event: 'message', data: JSON.stringify(message) };
 }
 
 interface PublishParts {

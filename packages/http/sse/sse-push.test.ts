@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
-import { readSse, type SsePushOptions, type SseSubscriber, sse } from './sse.ts';
+import { formatSseFrame, readSse, type SsePushOptions, type SseSubscriber, sse } from './sse.ts';
 
 const KILOBYTE = 'x'.repeat(1000);
 
@@ -99,6 +99,22 @@ describe('sse from a source that does not wait', () => {
       Array.from({ length: limits.frames }, (_, index) => 10_000 - limits.frames + index),
     );
     expect(await metrics.render()).toContain(`sample_http_dropped_frames_total ${dropped}`);
+  });
+
+  it('counts what waits in bytes, and keeps at most 384 KiB unless told otherwise', async () => {
+    const { server, state, subscriber } = await startPush();
+    const client = await rawClient(server.port);
+    client.socket.pause();
+    client.write(getRequest('/events'));
+    const sender = await subscriber();
+    await fill(sender, state.outgoing);
+    const frame = (index: number) => ({ data: `mark ${index} ${'ж'.repeat(1000)}` });
+    for (let index = 0; index < 1000; index += 1) sender.send(frame(index));
+    client.socket.resume();
+    await client.until('data: mark 999 ');
+    const kept = client.received.split('data: mark ').length - 1;
+    const size = Buffer.byteLength(formatSseFrame(frame(999)));
+    expect(kept).toBe(Math.floor((384 * 1024) / size));
   });
 
   it('cuts a reader off instead when told to', async () => {

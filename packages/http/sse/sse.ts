@@ -3,7 +3,8 @@ import type { RequestContext } from '../app/context.ts';
 import { alreadySent } from '../server/adapter.ts';
 import { type Chunk, openResponseStream, pumpPull, type ResponseStream } from '../stream/response-stream.ts';
 
-const DEFAULT_QUEUE: QueueLimits = { frames: 1024, bytes: 1024 * 1024 };
+/** With what the connection itself holds, a reader who does not read costs at most 1 MB besides one large frame. */
+const DEFAULT_QUEUE: QueueLimits = { frames: 1024, bytes: 384 * 1024 };
 const DEFAULT_KEEPALIVE_MS = 15_000;
 
 /** An event, or the bytes of a frame formatted once for many readers. */
@@ -49,7 +50,7 @@ export interface SsePullOptions extends SseSharedOptions {
 export interface SsePushOptions extends SseSharedOptions {
   /** Begins sending and gives back what stops it. */
   subscribe: (subscriber: SseSubscriber) => () => void;
-  /** Default 1024 frames and 1 MiB. */
+  /** Default 1024 frames and 384 KiB. */
   queue?: QueueLimits;
   /** `drop-oldest` (default) loses the oldest frames; `close` cuts the reader off, who may resume by `Last-Event-ID`. */
   overflow?: 'drop-oldest' | 'close';
@@ -163,7 +164,9 @@ class StreamSender {
     if (!this.#blocked) this.#stream.end();
   }
 
-  #enqueue(chunk: Chunk): void {
+  #enqueue(given: Chunk): void {
+    // The limit is in bytes, and text of some languages takes two or more for a character.
+    const chunk = typeof given === 'string' ? Buffer.from(given) : given;
     if (this.#options.overflow === 'close' && !this.#queue.fits(chunk)) {
       this.#stream.destroy();
       return;
