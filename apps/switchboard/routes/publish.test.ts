@@ -64,6 +64,34 @@ describe('publish', () => {
     controller.abort();
   });
 
+  it('keeps less than half a megabyte for a reader of the stream who does not read', async () => {
+    const controller = new AbortController();
+    const response = await board.fetch('/api/bus/stream?topic=note.full', { signal: controller.signal });
+    const events = readSse(response.body!);
+    const text = 'x'.repeat(50_000);
+    const publish = (mark: string) => board.call('/publish', { topic: 'note.full', payload: { mark, text } });
+    const dropped = async () => {
+      const metrics = await (await board.fetch('/metrics')).text();
+      return Number(/_http_dropped_frames_total (\d+)/.exec(metrics)?.[1]);
+    };
+    // The buffers of the connection are full once each message pushes another out.
+    for (let before = await dropped(), full = 0; full < 10; ) {
+      await publish('filler');
+      const after = await dropped();
+      full = after > before ? full + 1 : 0;
+      before = after;
+    }
+    for (let index = 0; index < 40; index += 1) await publish(`mark ${index}`);
+    const kept: string[] = [];
+    for await (const { data } of events) {
+      const { mark } = JSON.parse(data).payload;
+      if (mark !== 'filler') kept.push(mark);
+      if (mark === 'mark 39') break;
+    }
+    expect(kept.length * text.length).toBeLessThan(500_000);
+    controller.abort();
+  });
+
   it('refuses a pattern that is none', async () => {
     expect((await board.call('/api/bus/stream?topic=%23.x')).status).toBe(400);
     expect((await board.call('/api/bus/history?limit=0')).status).toBe(400);
