@@ -6,6 +6,7 @@ import { createApp, type RunningServer, serve } from '@trunkline/http';
 import { accountPrincipal, ownerKey, type Principal } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import OpenAI, { type APIError } from 'openai';
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Answer, type AnswerEvent, mountOpenAiApi, openAiErrorBody, Responses } from '../index.ts';
 
@@ -727,6 +728,43 @@ describe('a background response', () => {
     ]);
     expect((await refusal(responses.retrieve(response.id, { stream: true })))?.status).toBe(400);
     expect(toy.executor.execute).not.toHaveBeenCalled();
+  });
+
+  it('keeps a bounded number of events of a long answer, of which no text is lost', async () => {
+    toy = await new Toy().start();
+    const words = Array.from({ length: 10_000 }, (_, index) => `${index} `);
+    const { promise: isRead, resolve: finish } = Promise.withResolvers<void>();
+    toy.answer = async function* () {
+      for (const text of words) yield { type: 'text-delta', text };
+      await isRead;
+      yield end;
+    };
+    const { responses } = toy.client();
+    const started = await responses.create({ input: 'Tell all', background: true, stream: true });
+    const slow = started[Symbol.asyncIterator]();
+    const { value: created } = await slow.next();
+    if (created?.type !== 'response.created') throw new Error('The stream does not begin with the response.');
+    const { id } = created.response;
+    const read = async (stream: AsyncIterable<ResponseStreamEvent>) => {
+      const texts: string[] = [];
+      for await (const event of stream) {
+        if (event.type === 'response.output_text.delta') texts.push(event.delta);
+        if (texts.at(-1)?.endsWith(words.at(-1) ?? '')) finish();
+      }
+      return texts;
+    };
+    const follow = async (from: { starting_after?: number }) =>
+      await read(await responses.retrieve(id, { stream: true, ...from }));
+    await expect
+      .poll(() => toy.responses.running(id)?.work.writer.body().output[0])
+      .toMatchObject({ content: [{ text: words.join('') }] });
+    // Number 10 is in the middle of what was joined.
+    await expect(follow({ starting_after: 10 })).rejects.toThrow('without starting_after');
+    const fromStart = await follow({});
+    expect(fromStart.length).toBeLessThan(4100);
+    for (const texts of [fromStart, await read({ [Symbol.asyncIterator]: () => slow })])
+      expect(texts.join('')).toBe(words.join(''));
+    expect(await responses.retrieve(id)).toMatchObject({ status: 'completed', output_text: words.join('') });
   });
 
   it('goes on when whoever reads its stream leaves', async () => {

@@ -179,11 +179,27 @@ export class Responses {
   }
 }
 
-/** The events of a response while it runs, for whoever follows it. */
+/** Pieces of text of a running response that stand apart; beyond that the older half is joined. About 1 MB with their events. */
+const mostPieces = 4000;
+
+interface KeptEvent {
+  /** The number of the first event that it stands for; the event has the number of the last. */
+  first: number;
+  event: ResponseEvent;
+}
+
+/**
+ * The events of a response while it runs, stored once for all who follow it. In a long answer the older pieces of text are
+ * joined: whoever begins at the start, or reads slowly, gets the same text in fewer events.
+ */
 export class RunningResponse {
   readonly work: BackgroundWork;
   task: { readonly state: string } | undefined;
-  readonly #events: ResponseEvent[] = [];
+  #events: KeptEvent[] = [];
+  /** Events that were added since the older ones were joined, and those that were left apart then. */
+  #apart = 0;
+  /** The numbers that those who follow it get next. */
+  readonly #followers = new Set<{ next: number }>();
   #isOver = false;
   #changed = Promise.withResolvers<void>();
 
@@ -193,7 +209,9 @@ export class RunningResponse {
 
   push(events: readonly ResponseEvent[]): void {
     if (this.#isOver) return;
-    this.#events.push(...events);
+    for (const event of events) this.#events.push({ first: event.sequence_number, event });
+    this.#apart += events.length;
+    if (this.#apart >= mostPieces) this.#joinOlder();
     this.#tell();
   }
 
@@ -202,25 +220,71 @@ export class RunningResponse {
     this.#tell();
   }
 
-  /** Every event behind that number, those to come included. */
+  /** Every event behind that number, those to come included. Ends with an error where it is among joined ones. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<ResponseEvent> {
     const left = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    for (let next = after + 1; !signal.aborted; ) {
-      const changed = this.#changed.promise;
-      const isOver = this.#isOver;
-      for (const event of this.#events.slice(next)) yield event;
-      next = Math.max(next, this.#events.length);
-      if (isOver) return;
-      await Promise.race([changed, left]);
+    const place = { next: after + 1 };
+    this.#followers.add(place);
+    try {
+      for (let index = 0; !signal.aborted; ) {
+        const changed = this.#changed.promise;
+        const isOver = this.#isOver;
+        // It is at another index once older ones were joined.
+        if (this.#events[index - 1]?.event.sequence_number !== place.next - 1)
+          index = this.#events.findIndex(({ event }) => event.sequence_number >= place.next);
+        const found = this.#events[index];
+        if (found !== undefined) {
+          const { first, event } = found;
+          if (first < place.next) return yield tooLate(after, event.sequence_number);
+          place.next = event.sequence_number + 1;
+          index += 1;
+          yield event;
+        } else if (isOver) return;
+        else await Promise.race([changed, left]);
+      }
+    } finally {
+      this.#followers.delete(place);
     }
+  }
+
+  #joinOlder(): void {
+    this.#apart = mostPieces / 2;
+    const runs: [KeptEvent, ...KeptEvent[]][] = [];
+    const starts = new Set([...this.#followers].map(({ next }) => next));
+    for (const kept of this.#events.slice(0, -this.#apart)) {
+      const run = runs.at(-1);
+      if (run !== undefined && !starts.has(kept.first) && continues(run[0].event, kept.event)) run.push(kept);
+      else runs.push([kept]);
+    }
+    this.#events = [...runs.map(joined), ...this.#events.slice(-this.#apart)];
   }
 
   #tell(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers<void>();
   }
+}
+
+/** Whether both are pieces of one text. */
+function continues(one: ResponseEvent, next: ResponseEvent): boolean {
+  return next.delta !== undefined && next.type === one.type && next.item_id === one.item_id;
+}
+
+function joined(run: readonly [KeptEvent, ...KeptEvent[]]): KeptEvent {
+  const [{ first }] = run;
+  const { event } = run.at(-1) ?? run[0];
+  return run.length === 1
+    ? run[0]
+    : { first, event: { ...event, delta: run.map((kept) => kept.event.delta).join('') } };
+}
+
+/** As OpenAI tells of an error within a stream. */
+function tooLate(seen: number, last: number): ResponseEvent {
+  const message = `Number ${seen} is among events up to ${last} that were joined since. Follow the response again without starting_after.`;
+  const error = { code: 'events_joined', message, param: null };
+  return { type: 'error', sequence_number: seen, ...error };
 }
 
 /** The same answer as the task tells it. */

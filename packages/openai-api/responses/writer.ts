@@ -16,6 +16,9 @@ type EndEvent = Extract<AnswerEvent, { type: 'end' }>;
 export interface ResponseEvent {
   type: string;
   sequence_number: number;
+  /** Of a piece of text: what it is part of, and the text. */
+  item_id?: string;
+  delta?: string;
 }
 
 /** A response as `GET /v1/responses/{id}` shows it. */
