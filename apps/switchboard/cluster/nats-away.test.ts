@@ -127,6 +127,13 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
     }
   }, 120_000);
 
+  it('names NATS_REPLICAS where there are too few servers for it', async () => {
+    const running = await start({ NATS_REPLICAS: '2' });
+    const { ok, bus } = (await running.call('/healthz')).body;
+    expect([ok, bus.problem]).toEqual([false, expect.stringContaining('NATS cannot keep 2 copies: ')]);
+    expect(bus.problem).toContain('or lower NATS_REPLICAS. The server needs JetStream');
+  }, 30_000);
+
   it('does not start with credentials that NATS refuses', async () => {
     await nats.stop();
     nats = await startNatsServer({ configuration: 'authorization { user: u, password: p }' });

@@ -396,5 +396,5 @@ function lacksServers(error: unknown): boolean {
 }
 
 function tooManyReplicas(replicas: number, error: unknown): string {
-  return `NATS cannot keep ${replicas} copies: ${errorMessage(error)}. Start so many servers with JetStream in one cluster, or lower NATS_REPLICAS.`;
+  return `NATS cannot keep ${replicas} copies: ${errorMessage(error)}. Start so many servers with JetStream in one cluster, or lower NATS_REPLICAS`;
 }
