@@ -27,6 +27,7 @@ import {
   type Waits,
 } from '../fixtures/nats-faults.ts';
 import type { ProcessSwitchboard } from '../fixtures/process-switchboard.ts';
+import type { Json } from '../fixtures/start-switchboard.ts';
 import { switchboardOptions } from '../options.ts';
 import { diagnoseBus } from './diagnose.ts';
 
@@ -40,12 +41,23 @@ const schedules = 40;
 /** Before 2.10 a leader that stood still loses confirmed messages: docs/several-machines.md says what was seen. */
 const isOld = /^2\.[0-9]\./.test(natsVersion ?? '');
 
+/** Messages are missing, and nothing else is wrong. */
+class LostMessages extends Error {}
+
 /** A number in parts as equal as can be. */
 function sharesOf(whole: number, parts: number): number[] {
   return Array.from(
     { length: parts },
     (_, index) => Math.floor((whole * (index + 1)) / parts) - Math.floor((whole * index) / parts),
   );
+}
+
+/**
+ * Copies of old servers hold a message at different positions, so that pages from two of them can show it twice; one that was
+ * published twice has two times.
+ */
+function readOnce(messages: readonly Json[]): Json[] {
+  return [...new Map(messages.map((message) => [`${message.id} ${message.timestamp}`, message])).values()];
 }
 
 /** Real nodes and real processes. */
@@ -127,7 +139,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
       // Says whether NATS has lost a message or a reader has.
       const { areAlike, words } = await compareCopies(pair.cluster, missed);
       const told = `NATS ${natsVersion} has the journal so:\n${words}`;
-      if (isOld && !areAlike) {
+      if (isOld && !areAlike && cause instanceof LostMessages) {
         console.warn(
           `skipped, as servers before 2.10 lose confirmed messages (${errorMessage(cause)}). ${told}`,
         );
@@ -165,7 +177,8 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
         [waits[fault.name]] = await Promise.all([sending, bulk.send(more)]);
       }
       await allReady();
-      await waitFor(() => bulk.handled.size === bulkCount, { timeoutMs: 180_000 });
+      // Whether one is lost is told at the end, when nothing else is wrong.
+      await waitFor(() => bulk.handled.size === bulkCount, { timeoutMs: 180_000 }).catch(() => undefined);
     } finally {
       missed.push(...inBulk.filter((id) => !bulk.handled.has(id)));
       publisher.stop();
@@ -179,38 +192,50 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     const [board] = pair.boards as [ProcessSwitchboard];
     // The copies of three servers may differ in the order of what was stored around a fault, and each page comes from any of
     // them: what is read twice or left out between two pages is read again. What is really lost or doubled stays so.
+    const until = Date.now() + 180_000;
     const whole = async (topic: string, expected: number) => {
       let found = await journalOfTopic(board, topic);
       const repeats: number[] = [];
       const isWhole = () => found.length === expected && new Set(found.map(({ id }) => id)).size === expected;
-      for (const until = Date.now() + 180_000; !isWhole() && Date.now() < until; await delay(1000)) {
+      for (; !isWhole() && Date.now() < until; await delay(1000)) {
         found = await journalOfTopic(board, topic);
         repeats.push(doubled(found).length);
       }
       // Answers may still come at first; what a reading holds twice is another thing, and is told.
       if (repeats.some(Boolean)) console.info(`readings of ${topic} held doubled messages: ${repeats}`);
-      return found;
+      return isOld ? readOnce(found) : found;
+    };
+    const lost = inBulk.filter((id) => !bulk.handled.has(id)).map((id) => `${id} was not handled`);
+    const expectOnce = (found: Json[], expected: readonly string[]) => {
+      const read = found.map(({ id }) => id).toSorted();
+      const isKnown = new Set(expected);
+      expect(read.filter((id, index) => !isKnown.has(id) || id === read[index - 1])).toEqual([]);
+      const missing = expected.filter((id) => !read.includes(id));
+      lost.push(...missing.map((id) => `${id} is not in the journal`));
+      missed.push(...missing);
     };
     const answers = await whole('message.outbound.cli', count + schedules);
-    const ids = (messages: { id: string }[]) => messages.map(({ id }) => id).toSorted();
     const numbered = Array.from({ length: count }, (_, number) => `message-${number}`);
-    expect(ids(await whole('message.inbound.cli', count))).toEqual(numbered.toSorted());
-    const stored = ids(await whole(bulk.topic, bulkCount));
-    missed.push(...inBulk.filter((id) => !stored.includes(id)));
-    expect(stored).toEqual(inBulk.toSorted());
-    expect(ids(await whole('cron.#', schedules))).toEqual(
-      runs.map(({ id, schedule }) => `${id}@${schedule}`).toSorted(),
+    expectOnce(await whole('message.inbound.cli', count), numbered);
+    expectOnce(await whole(bulk.topic, bulkCount), inBulk);
+    expectOnce(
+      await whole('cron.#', schedules),
+      runs.map(({ id, schedule }) => `${id}@${schedule}`),
     );
     expect(doubled(answers)).toEqual([]);
+    expect(answers.length).toBeLessThanOrEqual(count + schedules);
     const answered = new Set(answers.map(({ correlationId }) => correlationId));
-    expect(numbered.filter((id) => !answered.has(id))).toEqual([]);
-    expect(answers).toHaveLength(count + schedules);
+    const unanswered = numbered.filter((id) => !answered.has(id));
+    lost.push(...unanswered.map((id) => `${id} was not answered`));
+    if (unanswered.length === 0 && answers.length < count + schedules) lost.push('a run was not answered');
     const failures = answers.filter(({ payload }) => payload.content !== 'Done.');
     expect(failures.map(({ payload }) => payload)).toEqual([]);
     const repeated = [...bulk.handled.values()].filter((times) => times > 1).length;
-    const differing = await copiesApart(pair.cluster, isOld);
+    if (!isOld) expect(repeated).toBe(0);
     const letters = await Promise.all(pair.boards.map((each) => each.call('/api/dead-letters')));
     expect(letters.map(({ body }) => body.data.count)).toEqual([0, 0]);
+    if (lost.length > 0) throw new LostMessages(`${lost.length} in all: ${lost.slice(0, 20).join(', ')}`);
+    const differing = await copiesApart(pair.cluster, isOld);
     // Work that a killed or paused switchboard had begun starts again elsewhere, and is answered once.
     console.info(
       `longest waits of senders: ${JSON.stringify(waits)}; ${model.chats().length} model calls; ${repeated} of ${bulkCount} messages were handled more than once; copies: ${differing}`,
