@@ -105,7 +105,7 @@ interface NatsServer {
   isCurrent: boolean;
 }
 
-function Servers({ nats }: { nats: BusCluster }) {
+export function Servers({ nats }: { nats: BusCluster }) {
   const { name, streams, warning } = nats;
   const leaderless = streams.filter(({ leader, replicas }) => leader === undefined && replicas > 1);
   return (

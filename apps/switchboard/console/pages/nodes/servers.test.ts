@@ -1,5 +1,7 @@
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
-import { serversOf } from './NodesPage.tsx';
+import { Servers, serversOf } from './NodesPage.tsx';
 
 const stream = { replicas: 3, messages: 5, bytes: 100 };
 
@@ -22,4 +24,12 @@ it('leaves all to a server of its own', () => {
   expect(serversOf({ server: 'n1', streams })).toEqual([
     { name: 'n1', leads: ['journal'], follows: 0, behind: 0, isCurrent: true },
   ]);
+});
+
+it('warns of servers that are too old for a cluster', () => {
+  const warning = 'NATS 2.9.10 in a cluster can lose messages.';
+  const html = (more: { warning?: string }) =>
+    renderToStaticMarkup(createElement(Servers, { nats: { name: 'c', server: 'n1', streams: [], ...more } }));
+  expect(html({ warning })).toMatch(/The servers are too old for a cluster\..*NATS 2\.9\.10 in a cluster/s);
+  expect(html({})).not.toContain('too old');
 });
