@@ -33,6 +33,18 @@ describe('a call that the bot ends', () => {
     expect(stage.clock.pendingTimers).toBe(0);
   });
 
+  it.each([
+    ['before the farewell is over', 900],
+    ['beyond the end of the farewell', 300],
+  ])('ends though the caller says "okay" %s', async (_, leftMs) => {
+    const stage = await openCall({ answers: farewell });
+    await stage.say('Okay, goodbye.');
+    await stage.until(() => heard(stage).includes('have') && stage.caller.speaker.queuedMs <= leftMs);
+    await stage.say('okay');
+    await stage.until(() => wasTold(stage, 'call-ended'));
+    expect(heard(stage)).toBe('Goodbye, and have a nice day.');
+  });
+
   it('goes on when the caller says more before it has ended', async () => {
     const stage = await openCall({ answers: farewell });
     await stage.say('Okay, goodbye.');

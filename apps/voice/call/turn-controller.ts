@@ -8,7 +8,14 @@ import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { TurnControllerDeps } from './turn-controller-deps.ts';
 import { TranscriptTimeout } from './turns/endpointing.ts';
-import { comesBack, falseInterruptionTimeoutMs, joined, nothing, type Words } from './turns/interruption.ts';
+import {
+  comesBack,
+  falseInterruptionTimeoutMs,
+  isBackchannel,
+  joined,
+  nothing,
+  type Words,
+} from './turns/interruption.ts';
 import { wordsIn } from './turns/short-phrase.ts';
 import { TurnJudge } from './turns/turn-judge.ts';
 
@@ -156,9 +163,9 @@ export class TurnController {
 
   #judgeInterruption(): void {
     const { player, persona, decisions } = this.#deps;
-    const isGenerating = replyOf(this.#state)?.isGenerating === true;
+    const goesOn = this.#ending || replyOf(this.#state)?.isGenerating === true;
     const answers = userTurnOf(this.#state)?.answers === true;
-    const { verdict, reason, over, words } = this.#judge.overlap(isGenerating, answers);
+    const { verdict, reason, over, words } = this.#judge.overlap(goesOn, answers);
     if (this.#isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
       if (over) this.#holdFloor(words);
       return;
@@ -274,14 +281,16 @@ export class TurnController {
     const marks = this.#preemptive.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
-    const [speechMs, saidAt] = [input.totalSpeechMs, this.#saidAt];
+    const [speechMs, saidAt, answers] = [input.totalSpeechMs, this.#saidAt, userTurnOf(this.#state)?.answers];
     const [overlapped, isTail] = [this.isFalseInterruption, echo.isTail(this.#userTurnEndedAt)];
+    const isFarewell = this.#ending && !answers && isBackchannel({ speechMs }, text);
     this.endUserTurn();
     if (comesBack(text, language())) this.hold.set(false);
     const understood = wordsIn(text).length > 0;
-    if (understood && !this.hold.isOn && !isTail) this.#answer({ text, saidAt }, marks, true);
+    if (understood && !this.hold.isOn && !isTail && !isFarewell) this.#answer({ text, saidAt }, marks, true);
     else {
-      const heard = understood ? "the end of the bot's own words" : 'no words were understood';
+      const because = isFarewell ? 'a backchannel over the farewell' : "the end of the bot's own words";
+      const heard = understood ? because : 'no words were understood';
       const reason = this.hold.isOn ? 'the call is on hold' : heard;
       this.#preemptive.cancel(reason);
       this.#deps.decisions.note('no-answer', reason);

@@ -74,7 +74,10 @@ const mostBackchannelWords = 3;
 const surely = 0.75;
 
 /** Whether somebody only shows that they listen, by words, length and loudness. */
-function isBackchannel({ speechMs, raised = false }: Overlap, words: string): boolean {
+export function isBackchannel(
+  { speechMs, raised = false }: Pick<Overlap, 'speechMs' | 'raised'>,
+  words: string,
+): boolean {
   const isShort = speechMs <= longestBackchannelMs && wordsIn(words).length <= mostBackchannelWords;
   if (!isShort || raised || isQuestion(words)) return false;
   const { acknowledgement, order } = phraseMeaning(words);

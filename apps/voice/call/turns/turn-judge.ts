@@ -40,8 +40,8 @@ export class TurnJudge {
     this.#deps = deps;
   }
 
-  /** What the caller says while the bot has the turn. `isGenerating`: more of the reply may follow. `answers`: it was judged to be an answer before. */
-  overlap(isGenerating: boolean, answers: boolean): OverlapJudgement {
+  /** What the caller says while the bot has the turn. `goesOn`: more follows what is being said, or the call ends with it. `answers`: it was judged to be an answer before. */
+  overlap(goesOn: boolean, answers: boolean): OverlapJudgement {
     const { input, player, echo } = this.#deps;
     const over = !input.speaking && input.finalTranscript !== undefined;
     const { isSelfSpeech } = echo;
@@ -57,7 +57,7 @@ export class TurnJudge {
       far: level !== undefined && this.#callerLevel.isFar(level),
       raised: level !== undefined && this.#callerLevel.isRaised(level),
       asks: answers || player.asks,
-      ending: player.isEnding && !isGenerating,
+      ending: player.isEnding && !goesOn,
     });
     return { ...judged, over, words: words ?? '' };
   }
