@@ -2,14 +2,15 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import type { Persona } from '../turn/persona.ts';
 import type { TurnControllerDeps } from './turn-controller-deps.ts';
+import { comesBack } from './turns/interruption.ts';
 
 /** Whether the call is on hold; the page shows it. */
 export class CallHold {
-  readonly #deps: Pick<TurnControllerDeps, 'send' | 'clock'>;
+  readonly #deps: Pick<TurnControllerDeps, 'send' | 'clock' | 'language'>;
   #isOn = false;
   #endedAt = -Infinity;
 
-  constructor(deps: Pick<TurnControllerDeps, 'send' | 'clock'>) {
+  constructor(deps: Pick<TurnControllerDeps, 'send' | 'clock' | 'language'>) {
     this.#deps = deps;
   }
 
@@ -21,6 +22,11 @@ export class CallHold {
   /** The caller talks to somebody else. */
   get isOn(): boolean {
     return this.#isOn;
+  }
+
+  /** The caller has said this: who comes back ends the hold. */
+  onWords(text: string): void {
+    if (comesBack(text, this.#deps.language())) this.set(false);
   }
 
   set(isOn: boolean): void {

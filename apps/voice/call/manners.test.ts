@@ -1,5 +1,7 @@
+import type { FakeClock } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
+import { scriptedVoices } from '../cases/harness/voices.suite.ts';
 
 async function openCall(setup: StageSetup = {}) {
   const stage = new Stage(setup);
@@ -216,5 +218,77 @@ describe('speech over the bot', () => {
     await stage.say('mhm');
     await stage.until(() => heard(stage).endsWith('week.'));
     expect(stage.caller.speaker.ducks).toBe(0);
+  });
+});
+
+describe('an answer to a question after which the bot goes on', () => {
+  const rest = 'It is by the window in the corner of the room, and the kitchen is open until eleven.';
+  const answers = [
+    { to: 'dinner', text: `Shall I book the table for you? ${rest} ${rest} ${rest}` },
+    { to: 'yes', text: 'Done.' },
+  ];
+
+  async function sayYes() {
+    let pushed = 0;
+    const voices = (clock: FakeClock) => {
+      const scripted = scriptedVoices(clock);
+      const live = {
+        isHeard: false,
+        transcript: '',
+        push: (samples: Float32Array) => {
+          pushed += samples.length;
+        },
+        finish: async () => '',
+      };
+      const recognizer = { ...scripted.speech.recognizer, listen: () => live };
+      return { ...scripted, speech: { ...scripted.speech, recognizer } };
+    };
+    const stage = await openCall({ answers, voices });
+    await stage.say('Find me a place for dinner.');
+    await stage.until(() => heard(stage).includes('window'));
+    pushed = 0;
+    await stage.say('yes');
+    return { stage, pushedMs: () => pushed / 16 };
+  }
+
+  it('is answered when the bot has finished, and nothing listens on meanwhile', async () => {
+    const { stage, pushedMs } = await sayYes();
+    await stage.until(() => heard(stage).endsWith('Done.'));
+    expect(stage.types()).not.toContain('bot-interrupted');
+    expect(pushedMs()).toBeLessThan(2000);
+  });
+
+  it('does not make an interruption of the backchannels that follow', async () => {
+    const { stage } = await sayYes();
+    for (let count = 0; count < 5; count += 1) {
+      await stage.pass(1500);
+      await stage.say('mhm');
+    }
+    await stage.until(() => heard(stage).endsWith('Done.'));
+    expect(stage.types()).not.toContain('bot-interrupted');
+  });
+
+  it('is answered where the bot announces something', async () => {
+    const stage = await openCall({ answers });
+    const text = `Shall I come over? ${rest}`;
+    stage.delivery.deliver(undefined, { from: 'Ada', text, policy: 'next_silence' });
+    await stage.until(() => heard(stage).includes('window'));
+    await stage.say('yes');
+    await stage.until(() => heard(stage).endsWith('Done.'));
+    expect(stage.types()).not.toContain('bot-interrupted');
+  });
+
+  it('ends no hold', async () => {
+    const held = [
+      { to: 'hold', tool: 'hold_call' },
+      { result_of: 'hold_call', text: 'Sure, shall I wait? I am not in a hurry at all, so take your time.' },
+      { text: 'I should not answer this.' },
+    ];
+    const stage = await openCall({ answers: held });
+    await stage.say('Please hold the line.');
+    await stage.until(() => heard(stage).includes('hurry'));
+    await stage.say('yes');
+    await stage.pass(10_000);
+    expect(heard(stage)).toMatch(/take your time\.$/);
   });
 });

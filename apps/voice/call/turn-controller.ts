@@ -8,14 +8,7 @@ import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { TurnControllerDeps } from './turn-controller-deps.ts';
 import { TranscriptTimeout } from './turns/endpointing.ts';
-import {
-  comesBack,
-  falseInterruptionTimeoutMs,
-  isBackchannel,
-  joined,
-  nothing,
-  type Words,
-} from './turns/interruption.ts';
+import { falseInterruptionTimeoutMs, joined, nothing, type Words } from './turns/interruption.ts';
 import { wordsIn } from './turns/short-phrase.ts';
 import { TurnJudge } from './turns/turn-judge.ts';
 
@@ -167,7 +160,9 @@ export class TurnController {
     const answers = userTurnOf(this.#state)?.answers === true;
     const { verdict, reason, over, words } = this.#judge.overlap(goesOn, answers);
     if (this.#isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
-      if (over) this.#holdFloor(words);
+      if (!over) return;
+      decisions.note('hold-floor', `"${words}" is answered when the tool is done`);
+      this.#answerAfterwards(words);
       return;
     }
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
@@ -178,7 +173,8 @@ export class TurnController {
       this.#dispatch({ type: 'possible-interruption' });
     } else if (verdict === 'answer') {
       decisions.note('keep-answer', reason);
-      this.#goOn(true);
+      if (over) this.#answerAfterwards(words);
+      else this.#goOn(true);
     } else if (verdict === 'ignore' || over) {
       decisions.note('ignore', mayInterrupt ? reason : 'the skill does not allow interruptions');
       this.#resume(over);
@@ -197,10 +193,10 @@ export class TurnController {
     return replyOf(this.#state)?.holdsFloor === true;
   }
 
-  /** A tool must not be disturbed: what the caller said is answered when the reply is over. */
-  #holdFloor(text: string): void {
-    this.#deps.decisions.note('hold-floor', `"${text}" is answered when the tool is done`);
-    this.#answerLater({ text, saidAt: this.#saidAt });
+  /** What the caller said does not disturb the bot: it is answered when the bot's turn is over. */
+  #answerAfterwards(text: string): void {
+    this.hold.onWords(text);
+    if (!this.hold.isOn) this.#answerLater({ text, saidAt: this.#saidAt });
     this.#resume(true);
   }
 
@@ -277,15 +273,15 @@ export class TurnController {
   }
 
   #endOfTurn(text: string): void {
-    const { input, backchannel, clock, echo, language } = this.#deps;
+    const { input, backchannel, clock, echo } = this.#deps;
     const marks = this.#preemptive.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
     const [speechMs, saidAt, answers] = [input.totalSpeechMs, this.#saidAt, userTurnOf(this.#state)?.answers];
     const [overlapped, isTail] = [this.isFalseInterruption, echo.isTail(this.#userTurnEndedAt)];
-    const isFarewell = this.#ending && !answers && isBackchannel({ speechMs }, text);
+    const isFarewell = this.#ending && !answers && this.#judge.isBackchannel(text);
     this.endUserTurn();
-    if (comesBack(text, language())) this.hold.set(false);
+    this.hold.onWords(text);
     const understood = wordsIn(text).length > 0;
     if (understood && !this.hold.isOn && !isTail && !isFarewell) this.#answer({ text, saidAt }, marks, true);
     else {
@@ -362,23 +358,25 @@ export class TurnController {
 
   #finishReply(reply: Reply): void {
     if (replyOf(this.#state) !== reply) return;
-    const { history, clock, player } = this.#deps;
+    const { history, player } = this.#deps;
     this.#dispatch({ type: 'reply-finished' });
     history.add(reply.conclusion());
     this.#lateResults.finish(reply);
-    const words = this.#unanswered;
-    this.#unanswered = nothing;
-    if (words.text !== '') this.#answer(words, new TurnMarks(clock.now, 0), true);
-    else this.#announceNextResult();
-    if (player.idle && replyOf(this.#state) === undefined) this.#endBotTurn();
+    if (this.#unanswered.text === '') this.#announceNextResult();
+    // Where it has just been heard, the player reports that it is idle next.
+    if (player.idle && !player.speaking && replyOf(this.#state) === undefined) this.#endBotTurn();
   }
 
-  /** The caller may be in the middle of something. */
+  /** Answers what waited for it. The caller may be in the middle of something. */
   #endBotTurn(): void {
-    const { input, player, backchannel } = this.#deps;
-    const userTurn = userTurnOf(this.#state);
+    const { input, player, backchannel, clock } = this.#deps;
+    const [userTurn, hadTurn, words] = [userTurnOf(this.#state), botHasTurn(this.#state), this.#unanswered];
     this.#dispatch({ type: 'bot-turn-finished' });
     player.resume();
+    if (hadTurn && words.text !== '') {
+      this.#unanswered = nothing;
+      this.#answer(words, new TurnMarks(clock.now, 0), true);
+    }
     if (userTurn === undefined || !input.active) this.#hangUpIfAsked();
     backchannel.onBotTurnFinished();
     if (userTurn !== undefined && input.active)

@@ -3,7 +3,7 @@ import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { CallerLevel } from './caller-level.ts';
 import type { EchoFilter } from './echo-filter.ts';
 import { isLikelyEndOfTurn, judgePause, type SpeakingRate } from './endpointing.ts';
-import { type InterruptionVerdict, judgeInterruption } from './interruption.ts';
+import { type InterruptionVerdict, isBackchannel, judgeInterruption } from './interruption.ts';
 
 interface TurnJudgeDeps {
   input: SpeechInput;
@@ -60,6 +60,11 @@ export class TurnJudge {
       ending: player.isEnding && !goesOn,
     });
     return { ...judged, over, words: words ?? '' };
+  }
+
+  /** The caller has only shown that they listen. */
+  isBackchannel(text: string): boolean {
+    return isBackchannel({ speechMs: this.#deps.input.totalSpeechMs }, text);
   }
 
   /** A pause in what the caller says. */
