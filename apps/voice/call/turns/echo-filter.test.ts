@@ -19,6 +19,11 @@ describe('the words heard while the bot speaks', () => {
     expect(removeSelfSpeech(heard, spoken)).toBe(own);
   });
 
+  it.each(['next', 'back', 'hello', 'but', 'no'])('knows %j as the bot’s own where it says so', (word) => {
+    expect(removeSelfSpeech(word, `Well, ${word} is what I say.`)).toBe('');
+    expect(removeSelfSpeech(word, spoken)).toBe(word);
+  });
+
   it('is all the caller’s own while the bot says nothing', () => {
     expect(removeSelfSpeech('the museum opens', '')).toBe('the museum opens');
   });

@@ -1,7 +1,6 @@
 import type { Clock } from '@trunkline/schedule';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
-import { isOrder } from './interruption.ts';
 import { wordsIn } from './short-phrase.ts';
 
 export interface EchoFilterDeps {
@@ -89,7 +88,8 @@ export function removeSelfSpeech(heard: string, spoken: string): string {
     if (run >= 2) echoed.fill(true, start, start + run);
     start += Math.max(run, 1);
   }
-  const single = words.length === 1 && ours.includes(words[0] ?? '') && !isOrder(heard);
+  // Also "next" or "no": which of them is an order does not show, and who is not heard says more.
+  const single = words.length === 1 && ours.includes(words[0] ?? '');
   if (single || isMostly(echoed, words, ours)) return '';
   return pieces.filter((_, index) => !echoed[index]).join(' ');
 }

@@ -76,6 +76,8 @@ describe('barge-in: speech while the bot speaks', () => {
     expect(verdict('and then she told me about it')).toBe('ignore');
     expect(verdict('', true)).toBe('ignore');
     expect(verdict('wait a moment')).toBe('interrupt');
+    expect(verdict('stop')).toBe('interrupt');
+    for (const word of ['hello', 'what', 'thanks', 'actually']) expect(verdict(word)).toBe('ignore');
   });
 
   it('pauses for a single short word, and hears it', () => {

@@ -43,7 +43,7 @@ export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerd
   const judged = (verdict: InterruptionVerdict, reason: string) => ({ verdict, reason });
   if (selfSpeech) return judged('ignore', "it sounds like the bot's own voice");
   // Echo cancellation makes callers softer too: what answers the bot, or is meant to stop it, counts.
-  if (far && !asks && !isOrder(words ?? ''))
+  if (far && !asks && !isOrder(words ?? '', surelyOrder))
     return words === undefined && !over
       ? judged('wait', 'a voice far away, no words yet')
       : judged('ignore', 'the voice is further away than the caller');
@@ -85,10 +85,12 @@ export function isBackchannel(
 }
 
 const longestOrderWords = 4;
+/** A television says "hello" and "what" too. */
+const surelyOrder = 0.9;
 
 /** Whether a few words are meant to stop, refuse or correct. */
-export function isOrder(text: string): boolean {
-  return wordsIn(text).length <= longestOrderWords && phraseMeaning(text).order >= 0.5;
+function isOrder(text: string, atLeast = 0.5): boolean {
+  return wordsIn(text).length <= longestOrderWords && phraseMeaning(text).order >= atLeast;
 }
 
 /** A pause without words for this long was a false interruption. */
