@@ -100,6 +100,17 @@ describe('the process of the WebRTC library', () => {
     expect(hostProcess()).not.toBe(hanging);
   });
 
+  it('refuses the caller, and no more, where no file descriptor is left to start it', () => {
+    const script = `
+      const { openSync } = await import('node:fs');
+      const { loadProcessPeers } = await import(${JSON.stringify(new URL('./peer-process.ts', import.meta.url).href)});
+      try { for (;;) openSync('/dev/null', 'r'); } catch {}
+      const refused = await loadProcessPeers({ error() {} }).then(() => 'no error', ({ code }) => code);
+      setImmediate(() => process.stdout.write(refused));`;
+    const limited = ['-c', 'ulimit -n 200; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e'];
+    expect(execFileSync('sh', [...limited, script], { encoding: 'utf8' })).toBe('webrtc_missing');
+  });
+
   it('answers and logs the reason where a connection cannot be created', async () => {
     const { makePeer, errors } = await startPeers();
     const peer = makePeer({ ...settings, iceServers: [{ urls: 'nonsense:1' }] }, ignoredEvents);

@@ -50,14 +50,17 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
     // The last one carries sound: a pipe both ways, which Windows calls overlapped.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped'],
   });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const fail = (reason: string) =>
+    reject(mediaErrors.webrtc_missing({ reason: reason.split('\n', 1)[0] ?? '' }));
+  child.on('error', (error) => fail(error.message));
+  // Where no file descriptor is left, Node returns a child without pipes, and emits its error next.
+  const sound = child.stdio?.[audioDescriptor] as Socket | undefined;
+  if (sound === undefined) return promise as Promise<never>;
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-longestStderr);
   });
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const fail = (reason: string) =>
-    reject(mediaErrors.webrtc_missing({ reason: reason.split('\n', 1)[0] ?? '' }));
-  const sound = child.stdio[audioDescriptor] as Socket;
   const host = new Host(child, sound);
   let isReady = false;
   child.on('message', (message: HostMessage) => {
@@ -67,7 +70,6 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
     } else if (message.type === 'failed') fail(message.reason);
     else host.receive(message);
   });
-  child.on('error', (error) => fail(error.message));
   child.once('disconnect', () => {
     host.end();
     onEnd();
