@@ -27,7 +27,7 @@ export class AudioPipe {
     this.#socket = socket;
     this.#onFrame = onFrame;
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
-    // The other process has ended, which its channel of messages reports too.
+    // Whoever opened the socket ends the process when it closes.
     socket.on('error', () => socket.destroy());
   }
 

@@ -26,14 +26,14 @@ interface Held {
 
 const held = new Map<number, Held>();
 let channelCount = 0;
-const sound = new AudioPipe(new Socket({ fd: audioDescriptor }), (id, frame) => playSafely(id, frame));
+const socket = new Socket({ fd: audioDescriptor });
+const sound = new AudioPipe(socket, (id, frame) => playSafely(id, frame));
 
 // Ctrl+C reaches this process too. It ends when its parent does, so that the parent can close its calls first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
-process.on('disconnect', () => {
-  for (const { peer } of held.values()) peer.close();
-  process.exit();
-});
+process.on('disconnect', end);
+// Calls without sound are lost: the parent starts another process for the next.
+socket.once('close', end);
 loadWrtcPeers().then(
   (makePeer) => {
     process.on('message', (request: HostRequest) => handleSafely(makePeer, request));
@@ -47,6 +47,11 @@ loadWrtcPeers().then(
   },
   (error: unknown) => tell({ type: 'failed', reason: errorMessage((error as Error).cause ?? error) }),
 );
+
+function end(): void {
+  for (const { peer } of held.values()) peer.close();
+  process.exit();
+}
 
 /** An error in one call ends that call, and no other. */
 function handleSafely(makePeer: PeerMaker, request: HostRequest): void {

@@ -92,12 +92,21 @@ describe('the process of the WebRTC library', () => {
     await expect(makePeer(settings, ignoredEvents).answer('v=0')).rejects.toMatchObject({
       code: 'webrtc_ended',
     });
-    const next = await waitFor(async () => {
-      const fresh = (await startPeers()).makePeer(settings, ignoredEvents);
-      return fresh.state === 'connecting' ? fresh : undefined;
-    });
+    const next = await nextPeer();
     await expect(next.answer('v=0')).rejects.toMatchObject({ code: 'bad_offer' });
     expect(hostProcess()).not.toBe(hanging);
+  });
+
+  it('is replaced when its pipe of sound closes', async () => {
+    const { makePeer } = await startPeers();
+    const mute = hostProcess();
+    const peer = makePeer(settings, ignoredEvents);
+    // More than a frame may have, at which the process closes the pipe.
+    peer.play({ samples: new Int16Array(200_000), sampleRate: 48_000 });
+    await waitFor(() => peer.state === 'lost');
+    const next = await nextPeer();
+    await expect(next.answer('v=0')).rejects.toMatchObject({ code: 'bad_offer' });
+    expect(hostProcess()).not.toBe(mute);
   });
 
   it('refuses the caller, and no more, where no file descriptor is left to start it', () => {
@@ -126,6 +135,14 @@ async function startPeers() {
   const errors = vi.fn();
   const logger = { error: errors } as Partial<Logger> as Logger;
   return { makePeer: await loadProcessPeers(logger), errors };
+}
+
+/** A connection of the process that replaces one that has ended. */
+function nextPeer() {
+  return waitFor(async () => {
+    const fresh = (await startPeers()).makePeer(settings, ignoredEvents);
+    return fresh.state === 'connecting' ? fresh : undefined;
+  });
 }
 
 const settings: PeerSettings = { iceServers: [], portRange: undefined };

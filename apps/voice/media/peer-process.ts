@@ -74,6 +74,11 @@ async function startHost(logger: Logger, onEnd: () => void): Promise<Host> {
     host.end();
     onEnd();
   });
+  // Without it all calls would be mute, while messages still pass.
+  sound.once('close', () => {
+    if (!host.hasEnded) logger.error({}, 'audio pipe closed; ending the WebRTC process');
+    host.kill();
+  });
   // All of stderr has been read.
   child.once('close', (code, signal) => {
     const reason = `its process ended with ${signal ?? code}`;
@@ -147,7 +152,7 @@ class Host {
     } catch (error) {
       // While it serves other calls, only this request has failed.
       const isSilent = performance.now() - this.#receivedAt > silentMs;
-      if (error instanceof TimeoutError && isSilent) this.#kill();
+      if (error instanceof TimeoutError && isSilent) this.kill();
       throw error;
     } finally {
       this.#replies.delete(request);
@@ -162,7 +167,7 @@ class Host {
     else this.#peers.get(message.peer)?.receive(message);
   }
 
-  #kill(): void {
+  kill(): void {
     this.#child.kill('SIGKILL');
     this.end();
   }
