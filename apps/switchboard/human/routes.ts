@@ -81,8 +81,9 @@ export function mountHuman(
     describeRoute({ summary: 'Questions that wait, the oldest first' }),
     async (context) => {
       const principal = context.get('principal');
-      const { lists, gap } = await peers.askForList<Question>('questions', {}, principal);
+      // One that is heard first while the others answer was not asked.
       const alive = new Set(peers.list().map(({ node }) => node));
+      const { lists, gap } = await peers.askForList<Question>('questions', {}, principal);
       const copies = humanInput
         .pendingElsewhere(principal)
         .filter(({ node }) => gap.incomplete || !alive.has(node))

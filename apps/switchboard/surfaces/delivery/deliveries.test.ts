@@ -27,6 +27,7 @@ let gone: string[];
 let risen: string[];
 /** What lists lack. */
 let gap: { incomplete?: true };
+let whileAsked: () => void;
 /** When each started last, where not at first. */
 let startedAt: Record<string, number>;
 
@@ -42,7 +43,7 @@ beforeEach(async () => {
   bus = await createEmbeddedBus({ directory: join(directory.path, 'bus'), logger });
   gate = Promise.withResolvers();
   [waiting, boards, sent, gone, startedAt] = [0, [], [], [], {}];
-  [claims, claimed, risen, gap] = [0, undefined, [], {}];
+  [claims, claimed, risen, gap, whileAsked] = [0, undefined, [], {}, () => undefined];
   failedAt = Date.now() - 1000;
   ({ id } = await bus.publish({ topic, payload: { content: 'Hello' }, correlationId: 'c' }));
 });
@@ -81,7 +82,10 @@ async function board(name: string): Promise<Board> {
         .filter((node) => !gone.includes(node))
         .map((node) => ({ node, startedAt: startedAt[node] ?? 1 })),
     askWithGap: async () => ({ answers: [], gap: {} }),
-    askForList: async () => ({ lists: [[]], gap }),
+    askForList: async () => {
+      whileAsked();
+      return { lists: [[]], gap };
+    },
   };
   const deliveries = createDeliveries();
   const home = join(directory.path, name);
@@ -125,7 +129,11 @@ describe('a failed delivery of a switchboard that is gone', () => {
   it('is listed, unless that one answers again and does not list it as failed', async () => {
     const one = await board('one');
     expect(await one.failed()).toEqual([id]);
-    risen = ['dead'];
+    // Too late to be asked.
+    whileAsked = () => {
+      risen = ['dead'];
+    };
+    expect(await one.failed()).toEqual([id]);
     expect(await one.failed()).toEqual([]);
     gap = { incomplete: true };
     expect(await one.failed()).toEqual([id]);
@@ -148,6 +156,17 @@ describe('a failed delivery of a switchboard that is gone', () => {
     await waitFor(() => sent.length > 0);
     await waitFor(() => [one, two].some((each) => each.state() === 'sent'));
     expect(sent).toHaveLength(1);
+  });
+
+  it('is left to one that claimed it and lives, whatever its name', async () => {
+    risen = ['one of them'];
+    const [one, two] = [await board('one of them'), await board('two')];
+    claimed = () => new Promise(() => undefined);
+    gate.resolve();
+    void one.replay();
+    await waitFor(() => claims === 1);
+    claimed = undefined;
+    expect(await two.replay()).toBe(503);
   });
 
   it.each([

@@ -177,7 +177,7 @@ async function claim(subject: string, bus: Bus, peers: Peers): Promise<boolean> 
 
 /** Whether the process that made a claim has ended, also where another runs in its place. */
 function isDead(holder: string, peers: Peers): boolean {
-  const [node = '', startedAt] = holder.split(' ');
+  const [, node = holder, startedAt] = /^(.*) (\d+)$/.exec(holder) ?? [];
   const known = peers.list().find((peer) => peer.node === node);
   // Earlier versions did not say when they had started.
   if (known === undefined || startedAt === undefined) return peers.isGone(node);
@@ -204,8 +204,9 @@ function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, peers: Peers, reco
   app.get('/api/deliveries', list, validate('query', query), async (context) => {
     const asked = context.req.valid('query');
     const principal = context.get('principal');
-    const { lists, gap } = await peers.askForList<Delivery>('deliveries', asked, principal);
+    // One that is heard first while the others answer was not asked.
     const alive = new Set(peers.list().map(({ node }) => node));
+    const { lists, gap } = await peers.askForList<Delivery>('deliveries', asked, principal);
     // Who answers has said which of its own are in this state now.
     const copies = records
       .copies({ ...asked, principal })
