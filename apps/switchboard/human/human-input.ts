@@ -151,7 +151,12 @@ export class HumanInput {
     if (copy.usedAt !== null) return 'over';
     const refusal = this.refusalOf(copy, answer, by);
     if (refusal !== undefined) return refusal;
-    if (!isGone?.(copies?.nodeOf(requestId) ?? '')) return 'unsure';
+    if (!isGone?.(copies?.nodeOf(requestId) ?? '')) {
+      // The one that asked may have taken it and be slow to say so.
+      const kept = await this.#shared?.answers.recall(requestId);
+      if (kept === undefined) return 'unsure';
+      return kept.id === given.id ? 'accepted' : 'answered-already';
+    }
     return (await this.#accept(copy, given, by)) ? 'kept' : 'answered-already';
   }
 

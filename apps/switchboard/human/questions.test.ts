@@ -156,6 +156,20 @@ it('has one answer where two are given at once at two switchboards, and says so 
   await stop();
 });
 
+it.each([
+  ['accepted', 'm1'],
+  ['answered-already', 'm2'],
+  ['unsure', undefined],
+])('says %s where the switchboard that asked is silent and %s is stored', async (outcome, stored) => {
+  const { answers, boards, stop } = await openSwitchboards(['relay']);
+  const asked = { correlationId: 'c1', question: 'Which way?', approval: false, owner: 'anonymous' };
+  store.open({ ...asked, requestId: 'r1' });
+  boards[0]?.copies.take(store.shared('r1') as SharedQuestion, 'slow');
+  if (stored !== undefined) await answers.keep('r1', { id: stored, answer: 'Left', by: 'operator' });
+  expect(await boards[0]?.input.answer('r1', 'Left', operator, { id: 'm1' })).toBe(outcome);
+  await stop();
+});
+
 it('accepts an answer that reaches two switchboards with the same question, and records consent once', async () => {
   const { boards, consents, stop } = await openSwitchboards(['back', 'at work', 'asked']);
   const asked = { correlationId: 'c1', question: 'May I?', approval: true, owner: 'anonymous' };
