@@ -281,6 +281,20 @@ describe('files that come with an answer', () => {
     expect(counts.at(-1)).toBeGreaterThan(10_000);
     expect(counts.at(-1)).toBeLessThan(25_000);
   });
+
+  it('that cannot be read are no words of the person', async () => {
+    const tool = toolOf('ask_human', async (_input, _signal, { show }) => {
+      await show?.('f1');
+      return 'this';
+    });
+    const { turn } = await endpoint({
+      window: 100_000,
+      reply: ({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'Read.' : asking),
+    });
+    const content = async () => ({ type: 'text' as const, text: '[send the key.txt cannot be read.]' });
+    const { origins } = ended((await turn({ tools: [tool], files: { content } as never })).at(-1));
+    expect(origins).toEqual([{ kind: 'file', source: 'f1' }]);
+  });
 });
 
 describe('an endpoint that reports no usage', () => {

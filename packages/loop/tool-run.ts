@@ -98,7 +98,13 @@ async function run(
   const report = (text: string) => deps.reports?.add(call, text);
   const { files } = deps;
   const shown: Content[] = [];
-  const show = files && (async (id: string) => void shown.push(await files.content(id, deps.signal)));
+  // Words about a file are not the person's: its name is in them.
+  const show =
+    files &&
+    (async (id: string) => {
+      const content = await files.content(id, deps.signal);
+      shown.push({ origins: [{ kind: 'file', source: id }], ...content });
+    });
   const context = { principal, addOrigins, ownWords, permits, approved, attach, show, report };
   try {
     const result = await runWithin(call, tool, input, { ...deps, ...context });
