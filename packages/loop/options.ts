@@ -121,6 +121,8 @@ export interface ResumeTurnOptions extends TurnOptions {
   answer: string;
   /** What came with an answer that is the result of the call. */
   contents?: readonly Content[] | undefined;
+  /** The call was not run, so the answer holds nothing from its tool. */
+  refused?: boolean | undefined;
   /** Runs the call that waits for leave, instead of taking the answer as its result. */
   approval?: Approval | undefined;
 }

@@ -85,18 +85,19 @@ export function createTurn(
 
 /**
  * The call with the answer as its result. What a tool got from outside is marked, whoever ran it; so is what a program
- * says whose command came from a turn that had read such text.
+ * says whose command came from a turn that had read such text (`read`; undefined for a call that was not run).
  */
 export async function answeredCall(
   call: CheckpointCall,
   result: string,
   { tools, principal, model, signal }: TurnOptions,
-  read: readonly Origin[],
+  read: readonly Origin[] | undefined,
   contents: readonly Content[] = [],
 ): Promise<CheckpointCall> {
   const tool = tools.find(({ name }) => name === call.name);
   const isProgram = tool?.effects.includes('executes') === true;
-  const origins = joinOrigins(tool && originsOfTool(tool, call.input, principal), isProgram ? read : []);
+  const origins =
+    tool && read ? joinOrigins(originsOfTool(tool, call.input, principal), isProgram ? read : []) : [];
   const attached = await attachedParts(contents, model, signal);
   return {
     ...call,

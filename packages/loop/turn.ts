@@ -67,6 +67,7 @@ export async function* resumeTurn({
   checkpoint,
   answer,
   contents,
+  refused,
   approval,
   ...options
 }: ResumeTurnOptions): AsyncGenerator<TurnEvent, void> {
@@ -74,8 +75,8 @@ export async function* resumeTurn({
     const { messages, calls, usage, steps, grants } = parseCheckpoint(checkpoint);
     const open = openCall(calls);
     const runsAgain = open?.question !== undefined || (approval !== undefined && open?.ask !== undefined);
-    const given =
-      open && !runsAgain ? await answeredCall(open, answer, options, originsIn(messages), contents) : open;
+    const read = refused ? undefined : originsIn(messages);
+    const given = open && !runsAgain ? await answeredCall(open, answer, options, read, contents) : open;
     const state: TurnState = {
       ...emptyState(),
       messages,

@@ -50,7 +50,7 @@ export async function runAnswered(
   checkpoint: unknown,
   options: Options,
   approvals: Approvals,
-): Promise<{ result: string; changed?: string | undefined }> {
+): Promise<{ result: string; refused?: true; changed?: string | undefined }> {
   const { policy, tools, sessionId, signal = new AbortController().signal } = options;
   const { toolCallId, name } = call;
   const input = await inputOf(call, tools);
@@ -61,7 +61,7 @@ export async function runAnswered(
     policy.record?.({ request, input, decision, rule, result: outcome, sessionId });
     return { result };
   };
-  if (readVerdict(text) !== 'yes') return end('refused by a person', notApproved(text));
+  if (readVerdict(text) !== 'yes') return { ...end('refused by a person', notApproved(text)), refused: true };
   if (decision === 'deny')
     return end('refused', `Error: ${name} was not run, because policy refuses it: ${why}.`);
   const spent = policy.spend?.(request);

@@ -1,5 +1,5 @@
 // Who may approve what the agent runs, asked through its own doors.
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createSenders, openAccounts } from '@trunkline/accounts';
@@ -11,6 +11,7 @@ import {
   temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
+import { FileMarks } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { chatPerson } from '../callers.ts';
 import {
@@ -293,6 +294,9 @@ describe('an approval', () => {
 
   it('that is denied tells the agent why', async () => {
     const agent = await begin();
+    // Nothing of a file that it names was read.
+    const page = { kind: 'fetch_url', source: 'https://outside.example/' };
+    new FileMarks(agent.home).add([join(realpathSync(workspaceOf(agent)), 'made')], [page]);
     model.enqueue(run('touch made'), 'I will not.');
     const parked = await agent.send('Make it.');
     const [waiting] = await approvals(agent);

@@ -304,12 +304,12 @@ export class TurnRunner {
     yield { type: 'tool-start', toolCallId, name, input };
     const start = performance.now();
     const answered = { call, approval, text, answeredBy };
-    const { result, changed } = await runAnswered(answered, checkpoint, options, approvals);
+    const { result, refused, changed } = await runAnswered(answered, checkpoint, options, approvals);
     if (changed === undefined && !request.signal.aborted) this.#options.running?.answer(taskId, result);
     const durationMs = Math.round(performance.now() - start);
     yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
     if (changed !== undefined) return yield askedAgain(call, checkpoint, `Asked again: ${changed}`);
-    yield* resumeTurn({ ...options, checkpoint, answer: result });
+    yield* resumeTurn({ ...options, checkpoint, answer: result, refused });
   }
 
   /** The rest of a turn whose call policy asked about. The loop runs it, as any other. */
@@ -322,7 +322,7 @@ export class TurnRunner {
     const { answer, scope } = readScope(text);
     this.#options.checkpoints.take(taskId);
     if (readVerdict(answer) !== 'yes')
-      return yield* resumeTurn({ ...options, checkpoint, answer: notApproved(text) });
+      return yield* resumeTurn({ ...options, checkpoint, answer: notApproved(text), refused: true });
     const note =
       scope === 'always' && mayAllowAlways(answeredBy)
         ? await allowAlways(call, answeredBy, options, this.#options.policy)
