@@ -211,6 +211,27 @@ describe('speech over the bot', () => {
     await stage.until(() => heard(stage).endsWith('week.'));
   });
 
+  it('is not interrupted by a short sound that passes for a word and is hardly a voice', async () => {
+    const voices = (clock: FakeClock) => {
+      const scripted = scriptedVoices(clock);
+      const openDetector = async () => {
+        const detector = await scripted.speech.openDetector();
+        return {
+          ...detector,
+          accept: async (samples: Float32Array) => 0.7 * (await detector.accept(samples)),
+        };
+      };
+      return { ...scripted, speech: { ...scripted.speech, openDetector } };
+    };
+    const stage = await openCall({ answers, voices });
+    await stage.say('When does the museum open?');
+    await stage.until(() => heard(stage).includes('nine'));
+    await stage.say('dur');
+    await stage.until(() => heard(stage).endsWith('week.'));
+    expect(stage.types()).not.toContain('bot-interrupted');
+    expect(stage.caller.speaker.pauses).toBe(0);
+  });
+
   it('does not lower the voice of one who may not be interrupted', async () => {
     const stage = await openCall({ answers, behavior: { bargein: false } });
     await stage.say('When does the museum open?');

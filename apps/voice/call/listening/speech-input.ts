@@ -49,8 +49,9 @@ interface UserUtterance {
   live: LiveUtterance | undefined;
   /** Sound that the recognizer was given. */
   sentMs: number;
-  /** Sum of the mean squares of windows with voice, and their number. */
+  /** Sums over windows with voice of their mean squares and probabilities, and their number. */
   energy: number;
+  probability: number;
   voicedWindows: number;
   transcript: string | undefined;
   /** The transcript of sound that is no longer recorded. */
@@ -124,6 +125,12 @@ export class SpeechInput {
     return voicedWindows === 0 ? undefined : 10 * Math.log10(energy / voicedWindows + 1e-12);
   }
 
+  /** Mean probability that windows of this utterance hold a voice; undefined before there is any. */
+  get voiceProbability(): number | undefined {
+    const { probability, voicedWindows } = this.#utterance ?? { probability: 0, voicedWindows: 0 };
+    return voicedWindows === 0 ? undefined : probability / voicedWindows;
+  }
+
   /** The best transcript so far. */
   get transcript(): string | undefined {
     return this.#utterance?.transcript;
@@ -152,7 +159,7 @@ export class SpeechInput {
     const utterance = this.#utterance;
     if (utterance === undefined) return;
     if (this.#activity.speaking) {
-      if (this.silenceMs === 0) measure(utterance, window);
+      if (this.silenceMs === 0) measure(utterance, window, probability);
       this.#whileSpeaking(utterance);
     } else {
       if (wasSpeaking) utterance.earlierSpeechMs += this.#activity.speechMs;
@@ -349,6 +356,7 @@ function newUserUtterance(): UserUtterance {
     live: undefined,
     sentMs: 0,
     energy: 0,
+    probability: 0,
     voicedWindows: 0,
     transcript: undefined,
     settled: Promise.resolve(''),
@@ -367,7 +375,8 @@ function newPause(): Pause {
   };
 }
 
-function measure(utterance: UserUtterance, window: Float32Array): void {
+function measure(utterance: UserUtterance, window: Float32Array, probability: number): void {
+  utterance.probability += probability;
   utterance.energy += window.reduce((sum, sample) => sum + sample * sample, 0) / window.length;
   utterance.voicedWindows += 1;
 }

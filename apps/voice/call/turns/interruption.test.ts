@@ -85,6 +85,18 @@ describe('barge-in: speech while the bot speaks', () => {
     expect(judge(250, 'Berlin', true)).toBe('interrupt');
   });
 
+  it('ignores a short word that may be no voice, unless it is an order or an answer', () => {
+    const cough = { speechMs: 300, words: 'Hook', over: true, selfSpeech: false, asks: false };
+    const verdict = (given: object) =>
+      judgeInterruption({ ...cough, voiceProbability: 0.65, ...given }).verdict;
+    expect(verdict({})).toBe('ignore');
+    expect(verdict({ over: false })).toBe('wait');
+    expect(verdict({ voiceProbability: 0.9 })).toBe('interrupt');
+    expect(verdict({ speechMs: 450 })).toBe('interrupt');
+    expect(verdict({ words: 'Stop' })).toBe('interrupt');
+    expect(verdict({ asks: true })).toBe('answer');
+  });
+
   it('ignores what is no word, and self-speech', () => {
     expect(judge(2000, '')).toBe('ignore');
     expect(judge(900, '', true)).toBe('ignore');

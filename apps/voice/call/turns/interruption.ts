@@ -16,6 +16,8 @@ export interface Overlap {
   over: boolean;
   /** It sounds like the bot's own voice. */
   selfSpeech: boolean;
+  /** How sure it is that this is a voice at all, from 0 to 1. */
+  voiceProbability?: number | undefined;
   /** It is much softer than the caller: somebody else in the room. */
   far?: boolean;
   /** It is much louder than the caller was. */
@@ -36,10 +38,23 @@ const unsureMs = 500;
 /** A word that is still being said may be the beginning of a backchannel until then. */
 const sureMs = 800;
 const sureWords = 2;
+/** A recogniser may take a cough this short for a word. */
+const shortMs = 350;
+/** Short words of three voices, also soft and in noise, had 0.82 to 0.99; a window counts as voice from 0.45 on. */
+const surelyVoice = 0.8;
 
 /** In doubt the bot pauses, and what was said is heard: only what is surely a backchannel lets it go on. */
 export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerdict; reason: string } {
-  const { speechMs, words, over, selfSpeech, far = false, asks, ending = false } = overlap;
+  const {
+    speechMs,
+    words,
+    over,
+    selfSpeech,
+    far = false,
+    asks,
+    ending = false,
+    voiceProbability = 1,
+  } = overlap;
   const judged = (verdict: InterruptionVerdict, reason: string) => ({ verdict, reason });
   if (selfSpeech) return judged('ignore', "it sounds like the bot's own voice");
   // Echo cancellation makes callers softer too: what answers the bot, or is meant to stop it, counts.
@@ -63,6 +78,10 @@ export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerd
   if (isOrder(words)) return judged('interrupt', `"${words}" is an order or a correction`);
   if (count >= sureWords) return judged('interrupt', `"${words}" is two words or more`);
   if (asks) return judged(speechMs >= sureMs ? 'interrupt' : 'answer', `"${words}" answers the question`);
+  if (speechMs < shortMs && voiceProbability < surelyVoice)
+    return over
+      ? judged('ignore', `"${words}" is short and may be no voice`)
+      : judged('wait', 'a short sound that may be no voice');
   if (speechMs >= sureMs) return judged('interrupt', `"${words}" lasted ${sureMs} ms or longer`);
   return over
     ? judged('interrupt', `"${words}" may be meant to interrupt`)

@@ -54,6 +54,7 @@ export class TurnJudge {
       words,
       over,
       selfSpeech: isSelfSpeech ?? false,
+      voiceProbability: input.voiceProbability,
       far: level !== undefined && this.#callerLevel.isFar(level),
       raised: level !== undefined && this.#callerLevel.isRaised(level),
       asks: answers || player.asks,
