@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { Logger } from '@trunkline/config';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -59,17 +59,16 @@ describe('the process of the WebRTC library', () => {
 
   it('gives up a caller who sends faster than the service reads', async () => {
     const { voice, line } = await startLines();
-    const caller = await dial(voice);
-    const channel = await caller.channel();
+    startFlood(voice.url);
     const opened = await line();
-    const flood = 'x'.repeat(2000);
-    const readsBetween = { intervalMs: 500 };
-    await waitFor(() => {
-      for (let count = 0; count < 1000 && channel.readyState === 'open'; count += 1) channel.send(flood);
-      // The service reads nothing while this thread waits.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
-      return opened.ended;
-    }, readsBetween);
+    await waitFor(
+      () => {
+        // The service reads nothing while this thread waits.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+        return opened.ended;
+      },
+      { intervalMs: 500 },
+    );
     expect(opened.ended).toBe('the connection was lost');
     expect(reasons(voice)).toContain('the caller sent more messages than were read');
   });
@@ -130,6 +129,31 @@ describe('the process of the WebRTC library', () => {
 });
 
 const reasons = ({ lines }: TestVoice) => lines.map(({ fields }) => fields.reason);
+
+/** A caller who sends all the time; a process of its own, as the library may crash when it sends on a channel that closes. */
+function startFlood(url: string): void {
+  const script = `
+    const { loadWrtc } = await import(${JSON.stringify(new URL('./wrtc-peer.ts', import.meta.url).href)});
+    const { RTCPeerConnection } = await loadWrtc();
+    const connection = new RTCPeerConnection();
+    connection.addTransceiver('audio', { direction: 'sendrecv' });
+    const channel = connection.createDataChannel('flood');
+    await connection.setLocalDescription(await connection.createOffer());
+    while (connection.iceGatheringState !== 'complete') await new Promise((resolve) => setTimeout(resolve, 20));
+    const response = await fetch(${JSON.stringify(`${url}/api/offer`)}, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ sdp: connection.localDescription.sdp, type: 'offer' }),
+    });
+    await connection.setRemoteDescription({ type: 'answer', sdp: (await response.json()).sdp });
+    const text = 'x'.repeat(2000);
+    setInterval(() => {
+      const isFree = channel.readyState === 'open' && channel.bufferedAmount < 4_000_000;
+      for (let count = 0; isFree && count < 1000; count += 1) channel.send(text);
+    }, 100);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+}
 
 async function startPeers() {
   const errors = vi.fn();
