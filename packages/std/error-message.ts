@@ -36,6 +36,12 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
+/** Whether fetch failed on a connection that was cut: a server may close an idle one just as it is used again. */
+export function isCutConnection(error: unknown): boolean {
+  const code = error instanceof Error ? systemCode(error.cause) : undefined;
+  return code !== undefined && ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(code);
+}
+
 const connectionFailures: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection broke off',

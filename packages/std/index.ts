@@ -9,7 +9,14 @@ export {
   whenAborted,
   withTimeout,
 } from './deadline.ts';
-export { CodedError, connectionFailure, errorMessage, systemCode, toError } from './error-message.ts';
+export {
+  CodedError,
+  connectionFailure,
+  errorMessage,
+  isCutConnection,
+  systemCode,
+  toError,
+} from './error-message.ts';
 export {
   type AcquireOptions,
   ConcurrencyLimiter,

@@ -1,3 +1,4 @@
+import { isCutConnection } from '@trunkline/std';
 import type { z } from 'zod';
 import { alignSamples } from './audio/wav.ts';
 import { SpeechError } from './speech-error.ts';
@@ -40,8 +41,9 @@ export class SpeechEndpoint {
         ...(body && { body: isReady ? body : JSON.stringify(body) }),
         signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
       });
+    // To speak or to listen twice does no harm.
     const answer = request().catch((error: unknown) => {
-      if (!isCut(error)) throw error;
+      if (!isCutConnection(error)) throw error;
       return request();
     });
     return this.#explained(answer, signal);
@@ -97,16 +99,6 @@ export class SpeechEndpoint {
       ? new SpeechError('timeout', timeout, { cause })
       : new SpeechError('unreachable', unreachable, { cause });
   }
-}
-
-/** A server may close an idle connection just as it is used again. To speak or to listen twice does no harm. */
-function isCut(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return (
-    cause instanceof Error &&
-    'code' in cause &&
-    ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(cause.code))
-  );
 }
 
 /** The answer, if its status is a success; else the body is dropped and the error thrown. */

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { anonymous, encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
-import { systemCode } from '@trunkline/std';
+import { isCutConnection, systemCode } from '@trunkline/std';
 import { principalExtension, principalMetadata } from '../protocol/principal-extension.ts';
 import {
   needsNoCard,
@@ -234,12 +234,23 @@ export function signMessage(
 
 async function send(agent: RemoteAgent, input: RequestInfo | URL, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(input, init);
+    return await fetch(input, init).catch((error: unknown) => {
+      if (!isCutConnection(error) || !isRead(init)) throw error;
+      return fetch(input, init);
+    });
   } catch (error) {
     init.signal?.throwIfAborted();
     throw new RemoteAgentError('agent_unreachable', agent, '', { cause: error });
   }
 }
+
+/** What changes nothing at the agent may be asked twice. */
+function isRead({ method = 'GET', body }: RequestInit): boolean {
+  if (method !== 'POST') return method === 'GET';
+  return typeof body === 'string' && readCall.test(body);
+}
+
+const readCall = /"method":"(tasks\/(get|list|resubscribe)|(GetTask|ListTasks|SubscribeToTask))"/;
 
 function limited(response: Response, agent: RemoteAgent): Response {
   if (response.body === null) return response;
