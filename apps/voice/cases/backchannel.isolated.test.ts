@@ -79,6 +79,8 @@ describe.skipIf(!(await hasLocalVoices()))(
 
     it.each([
       ['English', 'af_heart', ['Okay.', 'oʊkˈeɪ'], ['Wait.', 'wˈeɪt']],
+      ['English, by other words', 'af_heart', ['I see.', 'aɪ sˈiː'], ['Stop!', 'stˈɑp']],
+      ['English, by a name', 'af_heart', ['Okay.', 'oʊkˈeɪ'], ['Berlin.', 'bɜːlˈɪn']],
       ['Spanish', 'ef_dora', ['Vale, claro.', 'bˈale, klˈaɾo'], ['Espera.', 'espˈeɾa']],
       ['German', 'af_heart', ['Ja, genau.', 'jˈɑː, ɡənˈaʊ'], ['Nein.', 'nˈaɪn']],
     ])('in %s: a backchannel does not interrupt, an order does', async (_, voice, backchannel, order) => {
