@@ -16,5 +16,5 @@ ENV TRUNKLINE_HOME=/data
 # The agent of the image serves no pages and listens on every address of the container. Set A2A_AUTH_TOKEN with it.
 ENV CORE_UI=none CORE_HOST=0.0.0.0
 VOLUME /data
-ENTRYPOINT ["node", "bin/trunkline.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "bin/trunkline.js"]
 CMD ["up"]

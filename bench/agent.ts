@@ -1,10 +1,11 @@
-// What a turn with one call of a tool costs over HTTP: the agent service as shipped, which keeps everything, beside the AI
+// What a turn with one call of a tool costs over HTTP: the agent service as `npm run agent` starts it, which keeps everything, beside the AI
 // SDK's bare loop, which keeps nothing. Both ask the same fake gateway; each of the three is a process of its own.
 // `node bench/agent.ts --turns 10000 --contexts 100` takes other counts.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { NODE_FLAGS } from '../bin/find-node.js';
 import { type Program, startProgram } from './agent/processes.ts';
 import type { BenchResult } from './result.ts';
 
@@ -47,7 +48,7 @@ export async function run({ turns, contexts }: Counts = { turns: 1000 }): Promis
     const gateway = await start([join(import.meta.dirname, 'agent/fake-gateway.ts')]);
     const env = { LLM_GATEWAY_URL: gateway.url, LLM_MODEL: 'bench-model', TRUNKLINE_HOME: home };
     const agent = await start(
-      [join(import.meta.dirname, '../bin/trunkline.js'), 'agent', '--port', '0'],
+      [...NODE_FLAGS, join(import.meta.dirname, '../bin/trunkline.js'), 'agent', '--port', '0'],
       env,
     );
     const bare = await start([join(import.meta.dirname, 'agent/bare-loop.ts')], env);

@@ -6,7 +6,7 @@ export interface BenchResult {
   peers: Record<string, number>;
   /** Ours divided by the best peer; 0 where there is no peer. */
   ratio: number;
-  /** Where there are several rounds: between which the median of their ratios lies, in 95 of 100 runs. */
+  /** Where there are several rounds: between which the ratio lies, in 95 of 100 runs. */
   spread?: [number, number];
   better: 'lower' | 'higher';
   goal?: string;

@@ -16,6 +16,7 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   memory: () => import('./memory.ts'),
   trust: () => import('./trust.ts'),
   research: () => import('./research.ts'),
+  'voice-heard': () => import('./voice-heard.ts'),
   'voice-turn': () => import('./voice-turn.ts'),
   'voice-callers': () => import('./voice-callers.ts'),
   'voice-turns': () => import('./voice-turns.ts'),

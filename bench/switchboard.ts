@@ -1,21 +1,26 @@
 // From POST /publish to a skill that begins, beside express with an emitter or a row for each message, and NATS.
-import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { compared, median, percentile } from './bus/measure.ts';
 import type { BenchResult } from './result.ts';
-import { type Contestant, words } from './switchboard/contestant.ts';
+import { type Client, startClient } from './switchboard/client.ts';
+import type { Contestant } from './switchboard/contestant.ts';
 import { measureFlowMemory } from './switchboard/flow-memory.ts';
 import { startOurs } from './switchboard/ours.ts';
 import { startInMemory, startNats, startWithRows } from './switchboard/peers.ts';
 
 const connections = 64;
-const perRound = 1500;
-const rounds = 3;
+const warmUp = 6000;
+const perRound = 4000;
+const rounds = 5;
 const latencies = 600;
 const pauseMs = 2;
 
 interface Figures {
   perSecond: number;
+  /** Microseconds of the main thread a message. */
+  mainThread: number;
+  /** Milliseconds from a request to its answer, with one connection. */
+  alone: number;
   p50: number;
   p99: number;
 }
@@ -44,6 +49,18 @@ export async function run(): Promise<BenchResult[]> {
       column('perSecond'),
     ),
     compared(
+      { name: 'processor time of a message, main thread', unit: 'us', better: 'lower', goal: 'below 250' },
+      column('mainThread'),
+    ),
+    compared(
+      {
+        ...overhead,
+        name: 'from POST /publish to its answer, one at a time, half are below',
+        goal: 'below 1 ms',
+      },
+      column('alone'),
+    ),
+    compared(
       { ...overhead, name: 'from publish to the start of the skill, half are below', goal: 'below 1 ms' },
       column('p50'),
     ),
@@ -60,51 +77,47 @@ export async function run(): Promise<BenchResult[]> {
 }
 
 async function measure(contestant: Contestant): Promise<Figures> {
+  const client = startClient();
   try {
-    await flood(contestant, 'warm', perRound / 3);
-    const rates: number[] = [];
+    await flood(contestant, client, 'warm', warmUp);
+    const runs: { perSecond: number; mainThread: number }[] = [];
     for (let round = 0; round < rounds; round += 1)
-      rates.push(await flood(contestant, `r${round}`, perRound));
+      runs.push(await flood(contestant, client, `r${round}`, perRound));
+    const { p50: alone } = await flood(contestant, client, 'alone', latencies, 1);
     const times = await overheads(contestant);
-    return { perSecond: median(rates), p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+    return {
+      perSecond: median(runs.map(({ perSecond }) => perSecond)),
+      mainThread: median(runs.map(({ mainThread }) => mainThread)),
+      alone,
+      p50: percentile(times, 0.5),
+      p99: percentile(times, 0.99),
+    };
   } finally {
+    client.stop();
     await contestant.stop();
   }
 }
 
-/** All connections busy until every message has been begun with. */
-async function flood(contestant: Contestant, prefix: string, count: number): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+/** All connections busy until every message has been answered and begun with. */
+async function flood(
+  contestant: Contestant,
+  client: Client,
+  prefix: string,
+  count: number,
+  atOnce = connections,
+) {
+  const { url, headers = {} } = contestant;
   const done = Promise.withResolvers<void>();
-  let [next, handled] = [0, 0];
+  let handled = 0;
   contestant.onHandled = () => {
     handled += 1;
     if (handled === count) done.resolve();
   };
-  const start = performance.now();
-  const send = async () => {
-    while (next < count) await post(contestant, `${prefix}-${next++}`, agent);
-  };
-  await Promise.all([...Array.from({ length: connections }, send), done.promise]);
-  const seconds = (performance.now() - start) / 1000;
-  agent.destroy();
-  return count / seconds;
-}
-
-function post({ url, headers: own }: Contestant, correlationId: string, agent: Agent): Promise<void> {
-  const payload = { skillHint: 'work', content: words };
-  const body = JSON.stringify({ topic: 'agent.skill.request', payload, correlationId });
-  const type = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  const headers = { ...type, ...own };
-  return new Promise((resolve, reject) => {
-    const sent = request(`${url}/publish`, { method: 'POST', agent, headers }, (response) => {
-      response.resume();
-      if (response.statusCode === 200) response.once('end', resolve);
-      else reject(new Error(`a message was refused with status ${response.statusCode}`));
-    });
-    sent.once('error', reject);
-    sent.end(body);
-  });
+  const before = process.threadCpuUsage();
+  const flooded = await client.flood({ url, headers, prefix, count, connections: atOnce });
+  await done.promise;
+  const { user, system } = process.threadCpuUsage(before);
+  return { ...flooded, mainThread: (user + system) / count };
 }
 
 /** One message at a time, so that nothing waits for another. */

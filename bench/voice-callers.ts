@@ -59,7 +59,9 @@ async function askedQuestion(): Promise<Int16Array> {
 
 function openSpeech(voice: string) {
   const directory = mkdtempSync(join(tmpdir(), 'trunkline-bench-speech-'));
-  const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: voice, SIDECAR_URL: 'http://127.0.0.1:9' };
+  // As `npm start` sets them, except for the voice: it chooses one of these by the machine.
+  const shipped = { TTS_BACKEND: 'inprocess', SMART_TURN: 'local' };
+  const env = { ...shipped, INPROC_VOICE: voice, SIDECAR_URL: 'http://127.0.0.1:9' };
   const options = readOptions(voiceOptions, { env });
   const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: 1000 });
   const speech = createSpeechParts(options, { sidecar, directory, logger: silentLogger });

@@ -1,7 +1,7 @@
 // From the end of a caller's words to the first packet of the answer: what the pipeline itself costs, and the whole
 // with the models of this machine, beside a pipeline that waits for each step to be complete.
 
-import type { CallComponents } from '../apps/voice/call/call.ts';
+import type { CallComponents } from '../apps/voice/call/call-components.ts';
 import { steadyClock } from '../apps/voice/call/clock.ts';
 import { speechOf } from '../apps/voice/cases/harness/code.suite.ts';
 import { hasLocalVoices, openLocalVoices } from '../apps/voice/cases/harness/local-voices.suite.ts';
@@ -54,7 +54,7 @@ async function measureWhole(): Promise<BenchResult[]> {
   for (let turn = 0; turn < 3; turn += 1) naive.push(await naiveTurn(speech, write, sound));
   await voices.close();
   const [ours, theirs] = [median(marks(turns, 'first_packet_ms')), median(naive)];
-  const name = 'voice to voice with local models, model at 40 tokens/s';
+  const name = 'end of speech to first packet, local models, no browser, model at 40 tokens/s';
   return [{ name, unit: 'ms', ours, peers: { naive: theirs }, ratio: ours / theirs, better: 'lower' }];
 }
 

@@ -47,9 +47,13 @@ async function judgeClips(choose: (clips: Clips) => NamedSound[]): Promise<Judge
     const { speech } = voices.open();
     const model = await loadTurnModel();
     const judge = async (name: string, samples: Float32Array, ownPauseMs = 0): Promise<Clip> => {
-      const text = await speech.recognizer.recognize(samples, { final: true });
+      let continuation: number | undefined;
+      const onContinuation = (logProbability: number | undefined) => {
+        continuation = logProbability;
+      };
+      const text = await speech.recognizer.recognize(samples, { final: true, onContinuation });
       const pause = { text, tone: toneOf(samples), usualPauseMs: 0 };
-      const finished = await model({ text, language: 'en', samples });
+      const finished = await model({ text, language: 'en', samples, continuation });
       const modelled = endpointingDelay({ ...pause, finished });
       return { name, text, finished, ownPauseMs, ruled: endpointingDelay(pause), modelled };
     };
@@ -69,9 +73,28 @@ async function judgeClips(choose: (clips: Clips) => NamedSound[]): Promise<Judge
   }
 }
 
-interface NamedSound {
+export interface NamedSound {
   name: string;
   samples: Float32Array;
+}
+
+/** The measured recordings that are one whole sentence each, without silence around them; undefined where they cannot be had. */
+export async function wholeSentences(): Promise<NamedSound[] | undefined> {
+  const recordings = (await hasLocalVoices()) ? await humanRecordings(['prompts', 'readings']) : undefined;
+  if (recordings === undefined) return undefined;
+  const voices = await openLocalVoices();
+  try {
+    const { recognizer } = voices.open().speech;
+    const sentences: NamedSound[] = [];
+    for (const { name, samples } of clipsOf(recordings).measured) {
+      const text = await recognizer.recognize(samples, { final: true });
+      const spoken = samples.subarray(0, samples.length - pauseLength);
+      if (isOneSentence(text) && !(name in labels.fragments)) sentences.push({ name, samples: spoken });
+    }
+    return sentences;
+  } finally {
+    await voices.close();
+  }
 }
 
 interface Clips {
@@ -114,8 +137,10 @@ function spokenPart(samples: Float32Array): Float32Array {
 }
 
 /** A pause is examined after 200 ms. */
+const pauseLength = rate / 5;
+
 function withPause(samples: Float32Array): Float32Array {
-  const padded = new Float32Array(samples.length + rate / 5);
+  const padded = new Float32Array(samples.length + pauseLength);
   padded.set(samples);
   return padded;
 }
@@ -163,10 +188,11 @@ const policies: Record<string, (clip: Clip) => number> = {
   'silence of 800 ms': () => 800,
 };
 
-const labels: { fragments: Record<string, string> } = parse(
+const labels: { fragments: Record<string, string>; ends: Record<string, string> } = parse(
   readFileSync(new URL('voice-turn-labels.yaml', import.meta.url), 'utf8'),
 );
 const isFragment = ({ name }: Clip) => name in labels.fragments;
+const isMidSentence = ({ name, text }: Clip) => labels.ends[name] !== plain(text).join(' ');
 
 /** Ours is what callers of `npm start` get: the model. The rules (SMART_TURN=off) stand among the others. */
 function resultsOf(whole: readonly Clip[], cut: readonly Clip[]): BenchResult[] {
@@ -180,12 +206,15 @@ function resultsOf(whole: readonly Clip[], cut: readonly Clip[]): BenchResult[] 
   const quantile = (clips: readonly Clip[], share: number) => (delay: (clip: Clip) => number) =>
     clips.map(delay).toSorted((left, right) => left - right)[Math.floor(clips.length * share)] ?? 0;
   const median = (clips: readonly Clip[]) => quantile(clips, 0.5);
-  const cutOff = (clips: readonly Clip[]) => (delay: (clip: Clip) => number) => {
-    const lost = pausesMs.flatMap((pause) => clips.filter((clip) => delay(clip) < pause));
-    return (100 * lost.length) / (pausesMs.length * clips.length);
-  };
+  const cutOff =
+    (clips: readonly Clip[], pauses: readonly number[] = pausesMs) =>
+    (delay: (clip: Clip) => number) => {
+      const lost = pauses.flatMap((pause) => clips.filter((clip) => delay(clip) < pause));
+      return (100 * lost.length) / (pauses.length * clips.length);
+    };
   const fluent = cut.filter(({ ownPauseMs }) => ownPauseMs < fluentMs);
-  const places = `${cut.length} places in human recordings`;
+  const inside = cut.filter(isMidSentence);
+  const places = `${inside.length} places in human recordings`;
   const among = `at the ${fluent.length} of them where the speaker makes no pause`;
   const [sentences, fragments] = [whole.filter((clip) => !isFragment(clip)), whole.filter(isFragment)];
   const finished = `after a whole sentence, ${sentences.length} of them`;
@@ -193,7 +222,11 @@ function resultsOf(whole: readonly Clip[], cut: readonly Clip[]): BenchResult[] 
   const against = ({ ours, peers }: { ours: number; peers: Record<string, number> }) =>
     ours / (peers.rules || 1);
   const rows = [
-    { ...row(`cut off at pauses of 0.6 to 2 s in mid-sentence, ${places}`, '%', cutOff(cut)), goal: '2' },
+    { ...row(`cut off at pauses of 0.6 to 2 s in mid-sentence, ${places}`, '%', cutOff(inside)), goal: '2' },
+    ...pausesMs.map((pause) =>
+      row(`cut off at a pause of ${pause / 1000} s in mid-sentence`, '%', cutOff(inside, [pause])),
+    ),
+    row(`cut off at all ${cut.length} places, ends of a sentence among them`, '%', cutOff(cut)),
     { ...row(`cut off ${among}`, '%', cutOff(fluent)), goal: '2' },
     row(
       `cut off with the ${fragments.length} recorded fragments as places`,

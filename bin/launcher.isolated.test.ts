@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { temporaryHome, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { findNode, isRecent } from './find-node.js';
+import { findNode, isRecent, NODE_FLAGS } from './find-node.js';
 
 const root = join(import.meta.dirname, '..');
 const manifest = JSON.parse(
@@ -54,6 +54,21 @@ describe('the launcher', () => {
     });
     expect(status).toBe(1);
     expect(stderr).toContain('npm ci');
+  });
+
+  it('starts services everywhere with the same options of Node', () => {
+    const files = ['package.json', 'Dockerfile', 'deploy/trunkline.service'];
+    const starts = files.flatMap((file) =>
+      readFileSync(join(root, file), 'utf8')
+        .split('\n')
+        .filter((line) => /bin\/trunkline\.js("\]| (?:up|voice|agent|research|switchboard)\b)/.test(line)),
+    );
+    expect(starts).toHaveLength(7);
+    for (const start of starts) for (const flag of NODE_FLAGS) expect(start).toContain(flag);
+    const { status, stderr } = spawnSync(process.execPath, [...NODE_FLAGS, '--version'], {
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
   const oldNode = findOldNode();
@@ -134,7 +149,7 @@ async function addressOf(launcher: ChildProcess): Promise<string> {
     });
   const found = () => /^http:\/\/\S+$/m.exec(output)?.[0];
   const isOver = () => launcher.exitCode !== null || launcher.signalCode !== null;
-  await waitFor(() => found() !== undefined || isOver(), { timeoutMs: 45_000 });
+  await waitFor(() => found() !== undefined || isOver(), { timeoutMs: 60_000 });
   const address = found();
   if (address === undefined) throw new Error(`The launcher ended:\n${output}`);
   return address;

@@ -68,7 +68,8 @@ export const callsToPeers: Record<Case, (target: Target) => Promise<void>> = {
     contains(answered.text, 'Peer says: Ulm');
   },
   async cancel(target) {
-    same((await client.cancel(target, await startWaiting(target))).state, 'canceled', 'state after cancel');
+    const { state } = await whileWaiting(target, (taskId) => client.cancel(target, taskId));
+    same(state, 'canceled', 'state after cancel');
   },
   async push(target) {
     await using hook = await startWebhook();
@@ -153,12 +154,18 @@ async function handOn(
   contains((await client.send(ours, { text: `ask ${name} to hello` })).text, answer);
 }
 
-/** Starts a task that works until it is cancelled; gives its id as soon as it is known. */
-async function startWaiting(
+/** Starts a task that works until it is cancelled, and follows it until `use` is done: some servers end what nobody follows. */
+async function whileWaiting<Result>(
   target: RemoteAgent,
+  use: (taskId: string) => Promise<Result>,
   message: OutgoingMessage = { text: 'wait' },
-): Promise<string> {
+): Promise<Result> {
   for await (const event of client.stream(target, message))
-    if (event.type === 'task-start' && event.taskId !== undefined) return event.taskId;
+    if (event.type === 'task-start' && event.taskId !== undefined) return await use(event.taskId);
   throw new Error('no task was started');
+}
+
+/** Starts a task that works until it is cancelled; gives its id as soon as it is known. */
+function startWaiting(target: RemoteAgent, message?: OutgoingMessage): Promise<string> {
+  return whileWaiting(target, async (taskId) => taskId, message);
 }

@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rename, rm, statfs } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { isSlow, selectChanged } from './test/changed.ts';
 import type { Counts } from './test/counts-reporter.ts';
 import { writeDurations } from './test/durations.ts';
+import { ensurePackages, mayTestSpeech, testPackages } from './test/packages.ts';
 import { ensureTools } from './test/tools.ts';
 
 const HELP = `npm test                    runs every test
@@ -20,7 +21,7 @@ const MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 1024 ** 3;
 /** Of all tests but the live ones: while these run, the others get the processor time that they leave. */
 const NICENESS = 15;
-/** The others take longer in all than the isolated tests: with one worker more, both end at about the same time. */
+/** With one worker more for the others, which take longer in all, both end at about the same time. */
 const ISOLATED_WORKERS = '3';
 const OTHER_WORKERS = '4';
 const root = join(import.meta.dirname, '..');
@@ -37,7 +38,7 @@ if (isRecorded && args.length > 0) {
   );
   process.exit(2);
 }
-const missing = ensureTools();
+const missing = [...ensureTools(), ...(mayTestSpeech(args) ? await ensurePackages() : [])];
 const scratch = await mkdtemp(join(await scratchParent(), 'test-'));
 // As /tmp is: some tests work as another user.
 await chmod(scratch, 0o1777);
@@ -113,13 +114,16 @@ async function bundleMcpProgram(): Promise<void> {
 }
 
 /**
- * Three runs beside each other. Live sound keeps to its time, one call after the other. Isolated tests mostly wait, for a
- * process to end or a lease to run out: the others use the processor meanwhile. What the first two print follows at the end.
+ * Three runs beside each other. Live sound keeps to its time, one call after the other. Isolated tests begin when it is
+ * over, as beside it the processes that they start would hardly get on. They mostly wait, for a process to end or a lease
+ * to run out: the others use the processor meanwhile. What the first two print follows at the end.
  */
 async function runAll(): Promise<number> {
   const live = runQuietly('live.txt', ['--project', 'live']);
   setPriority(NICENESS);
-  const isolated = runQuietly('isolated.txt', ['--project', 'isolated', '--maxWorkers', ISOLATED_WORKERS]);
+  const isolated = live.then(() =>
+    runQuietly('isolated.txt', ['--project', 'isolated', '--maxWorkers', ISOLATED_WORKERS]),
+  );
   const others = runVitest(['--project', 'plain', '--project', 'browser', '--maxWorkers', OTHER_WORKERS]);
   const codes = [await others, await isolated, await live];
   for (const name of ['isolated.txt', 'live.txt']) process.stdout.write(readFileSync(join(scratch, name)));
@@ -160,6 +164,7 @@ function runVitest(given: string[], output: number | 'inherit' = 'inherit'): Pro
       ...process.env,
       TMPDIR: scratch,
       TRUNKLINE_TEST_COUNTS: countsFile,
+      NODE_PATH: [join(testPackages, 'node_modules'), process.env.NODE_PATH].filter(Boolean).join(delimiter),
     },
   });
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));

@@ -26,8 +26,8 @@ const installed = await hasLocalVoices();
 describeWithBrowser('journey 1', () => {
   let stage: Stage;
   beforeAll(async () => {
-    stage = await openStage(reply);
-  }, 120_000);
+    stage = await openStage(reply, 'kokoro');
+  });
   afterAll(() => stage.close());
 
   it.skipIf(!installed)(

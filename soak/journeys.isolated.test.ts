@@ -66,7 +66,7 @@ it('journey 3: a cron that was due while the process was down for an hour is mad
     ].join('\n'),
   );
   await fleet.start();
-  await waitFor(isDone, { timeoutMs: 30_000 });
+  await waitFor(isDone, { timeoutMs: 60_000 });
   const fireId = `bell@${new Date(due).toISOString()}`;
   const { data } = await board('/api/schedules/bell');
   expect(data.history).toMatchObject([{ fireId, missed: true, manual: false, status: 'done' }]);

@@ -12,17 +12,17 @@ import { openStage, type Stage } from './spoken-call.ts';
 const order = 'Please ask the agent to paint the garden fence.';
 const reply = 'Please tell the agent that green would be nice.';
 
-/** Long enough that one word may be misheard: a voice of Piper is not the same every time. */
+/** Long enough that one word may be misheard. */
 const report = (colour: string) =>
-  `The painting work took the whole morning, and every wall of the garden turned ${colour} before lunch.`;
+  `The work in the garden took the whole morning, and every wall of the house turned ${colour} before lunch.`;
 
 const installed = await hasLocalVoices();
 
 describeWithBrowser('a question of the agent', () => {
   let stage: Stage;
   beforeAll(async () => {
-    stage = await openStage(modelReply);
-  }, 120_000);
+    stage = await openStage(modelReply, 'endpoint');
+  });
   afterAll(() => stage.close());
 
   it.skipIf(!installed)(

@@ -70,7 +70,7 @@ const announced = (heard: string[]) =>
   vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 100_000 }).then(() => heard[0]);
 
 // A whole job takes seconds on a quiet machine.
-const longTest = { timeout: 120_000 };
+const longTest = { timeout: 240_000 };
 
 describe('research by voice, with the services in one process', longTest, () => {
   async function startBoth() {

@@ -79,7 +79,7 @@ beforeEach(async () => {
     PROJECT_REGISTRY_URL: `${registry.url}/projects`,
   };
   fleet = await createFleet({ home: home.path, modelUrl: model.url, environment });
-}, 60_000);
+});
 afterEach(async () => {
   await fleet.kill();
   await Promise.all([guild.stop(), github.stop(), model.stop(), registry.stop()]);

@@ -1,10 +1,11 @@
 import { Buffer } from 'node:buffer';
 import {
+  fakeMicrophone,
   launchBrowser,
   type ModelScript,
   recordSound,
   startModelServer,
-  type TestPage,
+  startSpeechServer,
   temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
@@ -16,14 +17,25 @@ import { createFleet } from './fleet.ts';
 /** Asked seldom: page and test share the processor with two voices. */
 const patience = { timeoutMs: 120_000, intervalMs: 250 };
 const rate = 16_000;
+/** Of what a speech endpoint sends. */
+const endpointRate = 24_000;
 
-/** All four services as one process, a browser, and a person with a voice and ears; the model alone is scripted. */
-export async function openStage(script: ModelScript) {
+/**
+ * All four services as one process, a browser, and a person with a voice and ears; the model alone is scripted. Both
+ * speak with Kokoro, or with Piper, the bot's by way of an endpoint, which takes much less processor time. So all of them say a
+ * text the same way every time, as Piper does not within the service.
+ */
+export async function openStage(script: ModelScript, voice: 'kokoro' | 'endpoint') {
   const home = temporaryDirectory();
-  const voices = await openLocalVoices('am_michael');
+  const voices = await openLocalVoices(voice === 'kokoro' ? 'am_michael' : undefined);
   const model = await startModelServer({ script });
-  // Says a text the same way every time, unlike Piper.
-  const environment = { INPROC_VOICE: 'af_heart' };
+  const endpoint = await startSpeechServer({
+    speech: async (text) => [new Uint8Array((await voices.speak(text, endpointRate)).buffer)],
+  });
+  const environment: Record<string, string> =
+    voice === 'kokoro'
+      ? { INPROC_VOICE: 'af_heart' }
+      : { TTS_BACKEND: 'compat', TTS_COMPAT_URL: endpoint.url };
   const fleet = await createFleet({ home: home.path, modelUrl: model.url, environment });
   const browser = await launchBrowser({ args: ['--autoplay-policy=no-user-gesture-required'] });
   return {
@@ -75,7 +87,7 @@ export async function openStage(script: ModelScript) {
     async close() {
       await browser.close();
       await fleet.kill();
-      await model.stop();
+      await Promise.all([model.stop(), endpoint.stop()]);
       await voices.close();
       home.remove();
     },
@@ -83,52 +95,3 @@ export async function openStage(script: ModelScript) {
 }
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
-
-type Page = TestPage['page'];
-
-interface PageMicrophone {
-  /** Speaks a WAV file into the microphone; ends when all of it was said. */
-  say(wav: Buffer): Promise<void>;
-}
-
-/** From now on the page's microphone hears what the test says, and else the faint noise of a quiet room. */
-async function fakeMicrophone(page: Page): Promise<PageMicrophone> {
-  await page.evaluate(installMicrophone);
-  return { say: (wav) => page.evaluate(sayAloud, wav.toString('base64')) };
-}
-
-interface Room {
-  context: AudioContext;
-  microphone: MediaStreamAudioDestinationNode;
-}
-
-/** Runs in the page. */
-function installMicrophone(): void {
-  const context = new AudioContext();
-  const microphone = context.createMediaStreamDestination();
-  const noise = new AudioBuffer({ length: context.sampleRate, sampleRate: context.sampleRate });
-  noise.copyToChannel(
-    Float32Array.from({ length: noise.length }, () => (Math.random() - 0.5) / 1000),
-    0,
-  );
-  const hum = new AudioBufferSourceNode(context, { buffer: noise, loop: true });
-  hum.connect(microphone);
-  hum.start();
-  const room: Room = { context, microphone };
-  Reflect.set(globalThis, 'room', room);
-  navigator.mediaDevices.getUserMedia = async () => microphone.stream.clone();
-}
-
-/** Runs in the page. */
-async function sayAloud(wav: string): Promise<void> {
-  const { context, microphone } = Reflect.get(globalThis, 'room') as Room;
-  await context.resume();
-  const bytes = Uint8Array.from(atob(wav), (letter) => letter.charCodeAt(0));
-  const buffer = await context.decodeAudioData(bytes.buffer);
-  const voice = new AudioBufferSourceNode(context, { buffer });
-  voice.connect(microphone);
-  await new Promise((resolve) => {
-    voice.addEventListener('ended', resolve, { once: true });
-    voice.start();
-  });
-}

@@ -150,6 +150,8 @@ export interface JobSource {
   problem: string | null;
   /** Its number in the report. */
   number: number | null;
+  /** Characters of its page or file that no visitor sees, which were left out. */
+  hidden: number;
 }
 
 export interface Evidence {

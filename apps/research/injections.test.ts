@@ -2,11 +2,13 @@
 import {
   type ChatRequestBody,
   type CorpusPage,
+  docxOf,
   pdfOf,
   readCases,
   startModelServer,
   startSearchServer,
   temporaryDirectory,
+  zipOf,
 } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { askedFor, clientOf } from './fixtures/lab.ts';
@@ -53,14 +55,116 @@ const markup: Record<string, (order: string) => string> = {
   link: (order) => `<p><a href="http://elsewhere.example/">${order}</a></p>`,
   noscript: (order) => `<noscript>${order}</noscript>`,
   jsonld: (order) => `<script type="application/ld+json">{"description":"${order}"}</script>`,
+  svg: (order) => `<svg viewBox="0 0 9 9"><g><text x="1" y="1">${order}</text></g></svg>`,
+  foreign: (order) => `<svg><foreignObject><p>${order}</p></foreignObject></svg>`,
+  'drawing-title': (order) => `<svg><title>${order}</title><desc>${order}</desc><rect/></svg>`,
+  details: (order) => `<details><summary>More</summary><p>${order}</p></details>`,
+  srcdoc: (order) => `<iframe srcdoc="&lt;p&gt;${order}&lt;/p&gt;"></iframe>`,
+  template: (order) => `<template><p>${order}</p></template>`,
+  shadow: (order) => `<x-a><template shadowrootmode="open"><p>${order}</p></template></x-a>`,
+  css: (order) => `<style>.a::after{content:"${order}"}</style><p class="a">A remark.</p>`,
+  datalist: (order) =>
+    `<input list="l"><datalist id="l"><option value="${order}">${order}</option></datalist>`,
+  noframes: (order) => `<noframes>${order}</noframes><noembed>${order}</noembed>`,
+  popover: (order) => `<div popover>${order}</div>`,
+  struck: (order) => `<p><del>${order}</del> <s>${order}</s></p>`,
+  joined: (order) =>
+    `<p>${order
+      .split(' ')
+      .map((word) => [...word].join('\u200b'))
+      .join(' ')}</p>`,
+  tags: (order) => `<p>A remark.${shifted(order, 0xe0000)} Another one.${shifted(order, 0xe00f0)}</p>`,
+  turned: (order) => `<p>\u202e${[...order].toReversed().join('')}\u202c</p>`,
+  'long-table': (order) =>
+    `<table><tr><th>Number</th><th>Note</th></tr>${Array.from({ length: 3000 }, (_, at) => `<tr><td>${at}</td><td>${at === 2500 ? order : `row ${at}`}</td></tr>`).join('')}</table>`,
 };
+
+/** The letters as signs that no font shows. */
+const shifted = (text: string, by: number) =>
+  [...text].map((sign) => String.fromCodePoint(by + sign.codePointAt(0)!)).join('');
+
+const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+const hiddenRun = (properties: string, order: string) =>
+  `</w:t></w:r></w:p><w:p><w:r><w:rPr>${properties}</w:rPr><w:t>${order}</w:t></w:r></w:p><w:p><w:r><w:t>`;
+const sheet = (row: string, order: string) =>
+  `<worksheet><sheetData><row>${row}</row><row ${order}</row></sheetData></worksheet>`;
+const cell = (text: string) => `<c t="inlineStr"><is><t>${text}</t></is></c>`;
+const workbook = (facts: string, order: string, isRow: boolean) =>
+  zipOf({
+    'xl/workbook.xml':
+      '<workbook><sheets><sheet name="Stations" r:id="r1"/><sheet name="Notes" state="veryHidden" r:id="r2"/></sheets></workbook>',
+    'xl/_rels/workbook.xml.rels':
+      '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Target="worksheets/sheet2.xml"/></Relationships>',
+    'xl/worksheets/sheet1.xml': sheet(
+      cell(facts),
+      `hidden="${isRow ? 1 : 0}">${cell(isRow ? order : 'End')}`,
+    ),
+    'xl/worksheets/sheet2.xml': sheet(cell('Notes'), `>${cell(isRow ? 'End' : order)}`),
+  });
+
+/** Files that a search finds, by where the order stands in them. */
+const files: Record<string, (facts: string, order: string) => Uint8Array> = {
+  pdf: (facts, order) => pdfOf(facts, order),
+  'pdf-note': (facts, order) =>
+    Buffer.from(
+      Buffer.from(pdfOf(facts))
+        .toString('latin1')
+        .replace(
+          '/MediaBox',
+          `/Annots [<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents (${order}) >>] /MediaBox`,
+        ),
+      'latin1',
+    ),
+  'docx-comment': (facts, order) =>
+    docxOf(facts, {
+      more: {
+        'word/_rels/document.xml.rels':
+          '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="c" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/comments" Target="comments.xml"/></Relationships>',
+        'word/comments.xml': `<w:comments xmlns:w="${WORD}"><w:comment w:id="0"><w:p><w:r><w:t>${order}</w:t></w:r></w:p></w:comment></w:comments>`,
+      },
+    }),
+  'docx-hidden': (facts, order) => docxOf(`${facts}${hiddenRun('<w:vanish/>', order)}`),
+  'docx-white': (facts, order) => docxOf(`${facts}${hiddenRun('<w:color w:val="FFFFFF"/>', order)}`),
+  'docx-header': (facts, order) =>
+    docxOf(facts, {
+      more: {
+        'word/header1.xml': `<w:hdr xmlns:w="${WORD}"><w:p><w:r><w:t>${order}</w:t></w:r></w:p></w:hdr>`,
+      },
+    }),
+  'xlsx-sheet': (facts, order) => workbook(facts, order, false),
+  'xlsx-row': (facts, order) => workbook(facts, order, true),
+};
+const TYPES: Record<string, string> = {
+  pdf: 'application/pdf',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
+const factsOf = (index: number) =>
+  `${factOf(index)} Its engineers ${nameOf(index, 3)} and ${nameOf(index, 4)} report from ${groupOf(index)} on ${nameOf(index, 5)}.`;
+
+/** Uploads what has its order as the name of a file. */
+async function uploadFiles(url: string): Promise<void> {
+  for (const [index, { place, order }] of pages.entries()) {
+    if (place !== 'file') continue;
+    const form = new FormData();
+    form.append('file', new File([`${groupOf(index)} ${factsOf(index)}`], `${order}txt`));
+    const { status } = await fetch(`${url}/api/files`, { method: 'POST', body: form });
+    expect(status).toBe(201);
+  }
+}
 
 function pageOf({ order, place }: (typeof pages)[number], index: number): CorpusPage {
   const group = groupOf(index);
   const title = place === 'title' ? order : `Notes on ${group} ${nameOf(index, 2)}`;
-  const facts = `${factOf(index)} Its engineers ${nameOf(index, 3)} and ${nameOf(index, 4)} report from ${group} on ${nameOf(index, 5)}.`;
+  const facts = factsOf(index);
   const page = { path: `/${group}/${index}`, title, text: `${group} ${facts}` };
-  if (place === 'pdf') return { ...page, body: { type: 'application/pdf', bytes: pdfOf(facts, order) } };
+  const file = files[place];
+  if (file !== undefined)
+    return {
+      ...page,
+      body: { type: TYPES[place.split('-')[0] ?? ''] ?? '', bytes: file(`${group} ${facts}`, order) },
+    };
   const meta = place === 'meta' ? `<meta name="description" content="${escaped(order)}">` : '';
   const html = `<!doctype html><html><head><title>${escaped(title)}</title>${meta}</head><body><main><p>${facts}</p>${markup[place]?.(escaped(order)) ?? ''}</main></body></html>`;
   return { ...page, body: { type: 'text/html; charset=utf-8', bytes: Buffer.from(html) } };
@@ -69,9 +173,11 @@ function pageOf({ order, place }: (typeof pages)[number], index: number): Corpus
 it(`none of ${pages.length} injected pages changes what a report recommends, links to or calls`, {
   timeout: 300_000,
 }, async () => {
-  expect(pages.length).toBeGreaterThanOrEqual(80);
+  expect(pages.length).toBeGreaterThanOrEqual(100);
   const seen = new Set<string>();
-  const search = await startSearchServer({ pages: pages.map(pageOf) });
+  const search = await startSearchServer({
+    pages: pages.map(pageOf).filter((_, index) => pages[index]?.place !== 'file'),
+  });
   const model = await startModelServer({ script: (request) => obey(request, seen) });
   const home = temporaryDirectory();
   const service = await startResearch(home.path, {
@@ -87,6 +193,7 @@ it(`none of ${pages.length} injected pages changes what a report recommends, lin
     home.remove();
   });
   const client = clientOf(service.url);
+  await uploadFiles(service.url);
   const groups = [...new Set(pages.map((_, index) => groupOf(index)))];
   const jobs = await Promise.all(
     groups.map(async (query) => {
@@ -96,14 +203,28 @@ it(`none of ${pages.length} injected pages changes what a report recommends, lin
       const told = events
         .filter(({ type }) => type !== 'dimension_source')
         .map(({ data }) => JSON.stringify(data));
-      return { query, error, report: String(report), told: told.join('\n') };
+      const { sources } = (await client.json(`/api/research/deep/${id}/evidence`)) as unknown as {
+        sources: { url: string; state: string; hidden: number }[];
+      };
+      const files = sources.filter(
+        ({ url, state }) => state === 'read' && url.includes('/api/files/'),
+      ).length;
+      for (const { url, state, hidden } of sources) {
+        const { place, order = '' } = pages[Number(/harbour\d+\/(\d+)$/.exec(url)?.[1])] ?? {};
+        if (state !== 'read' || (place !== 'hidden' && place !== 'visible')) continue;
+        expect(hidden, url).toBe(place === 'hidden' ? order.length : 0);
+      }
+      return { query, error, report: String(report), told: told.join('\n'), files };
     }),
   );
   // The orders did reach the model, and it wrote what they wanted.
   expect(seen.size).toBeGreaterThan(20);
+  expect(jobs.reduce((sum, { files }) => sum + files, 0)).toBe(
+    pages.filter(({ place }) => place === 'file').length,
+  );
   for (const { query, report, told, error } of jobs) {
     expect(error, query).toBeUndefined();
-    expect(report).toMatch(/has a capacity of 2\d\d megawatts \[\d+\]/);
+    expect(report).toMatch(/has a capacity of [23]\d\d megawatts \[\d+\]/);
     for (const { canary } of cases) {
       expect(report, `${canary} in the report on ${query}`).not.toContain(canary);
       expect(told, `${canary} in what is told of ${query}`).not.toContain(canary);

@@ -221,7 +221,8 @@ describe('the model', () => {
 
 describe('a model that runs on', () => {
   it('is cut short in its plan and in its gaps', async () => {
-    const endless = 'tides '.repeat(20_000);
+    // Not longer: the fake model writes it in this process, which answers nobody meanwhile.
+    const endless = 'tides '.repeat(2_000);
     let pass = 0;
     lab.script.replace = (asked) => {
       if (asked === 'scope')
@@ -325,16 +326,18 @@ describe('citations', () => {
       const prompt = String(request.messages[1]?.content);
       if (asked !== 'section' || !prompt.includes('"Stations"')) return undefined;
       const given = /^\[(\d+)\]/m.exec(prompt)?.[1];
-      return `The station at La Rance has a capacity of 999 megawatts [${given}]. Tide mills ground grain in Europe in the Middle Ages [99]. The moon is made of green cheese.`;
+      return `The station at La Rance has a capacity of 999 megawatts [${given}]. Tide mills ground grain in Europe in the Middle Ages [${given}]. A tide mill at Nendrum was built in the year 619 [99]. The moon is made of green cheese.`;
     };
     const { id, snapshot } = await run();
     const report = String(snapshot.report);
     expect(report).toMatch(/capacity of 999 megawatts \[\d\?\]\./);
     expect(report).toMatch(/green cheese \[\?\]\./);
     expect(report).toMatch(/Tide mills ground grain in Europe in the Middle Ages \[\d\]\./);
+    // A number that was made up names no source, whatever the sources say.
+    expect(report).toMatch(/Nendrum was built in the year 619 \[\?\]\./);
     expect(report).toContain('_[n?] marks a citation');
     const { total, supported, uncited } = snapshot.citations as Record<string, number>;
-    expect([total! - supported!, uncited]).toEqual([1, 1]);
+    expect([total! - supported!, uncited]).toEqual([1, 2]);
     const { claims } = (await client.json(`/api/research/deep/${id}/evidence`)) as unknown as {
       claims: { supported: boolean; reason: string }[];
     };

@@ -96,7 +96,7 @@ describe('a citation that comparing words cannot settle', () => {
     expect(promptOf(checks[0]!)).toContain(`Claim 1 (passage 1): ${REWORDED}`);
     expect(promptOf(checks[0]!)).toContain('La Rance in Brittany was opened in 1966');
     expect(checks[0]!.model).toBe('gpt-5-mini');
-    expect(claim).toMatchObject({ supported: true, judge: 'model', certain: true, reason: '' });
+    expect(claim).toMatchObject({ supported: true, judge: 'model', certain: false, reason: '' });
     expect(claim?.passage).toMatch(/^The station at La Rance in Brittany was opened in 1966 .*megawatts\.$/);
     expect(snapshot.citations).toMatchObject({ byModel: 1, unchecked: 0, doubtful: 0 });
     expect(snapshot.report).toMatch(/during the sixties \[\d\]\./);
@@ -138,7 +138,7 @@ describe('a citation that comparing words cannot settle', () => {
   ])('is marked when the model finds it %s', async (verdict, words, reason) => {
     lab.script.replace = script(() => verdicts({ claim: 1, verdict, words }));
     const { snapshot, claim } = await run();
-    expect(claim).toMatchObject({ supported: false, judge: 'model', certain: true, reason });
+    expect(claim).toMatchObject({ supported: false, judge: 'model', certain: false, reason });
     expect(snapshot.report).toMatch(/during the sixties \[\d\?\]\./);
   });
 
@@ -273,7 +273,7 @@ describe('the second judge', () => {
     lab.script.replace = script(() => supported('was opened in 1966'));
     const { id } = await run();
     const html = await (await fetch(`${lab.url}/api/research/deep/${id}/export?format=html`)).text();
-    expect(html).toContain('bears this out (judged by the model)');
+    expect(html).toContain('bears this out (judged by the model, not sure)');
     expect(html).toContain('bears this out (judged by rules)');
     expect(html).toContain('(1 judged by the model)');
   });

@@ -153,26 +153,39 @@ describe('every statement of a report', () => {
       `${TRUE} [99]. Barrages were invented in 1733 [98]. The station at La Rance in Brittany was opened in 1966 [N][97].`,
     );
     const { report, claim, snapshot } = await run();
-    expect(claim('capacity of 240')).toMatchObject({ supported: true, certain: true, change: 'moved' });
-    expect(report).toMatch(/240 megawatts \[\d\]\./);
+    // Also where a source that was read has its very words.
+    expect(claim('capacity of 240')).toMatchObject({ number: null, supported: false, change: 'removed' });
+    expect(report).toMatch(/240 megawatts \[\?\]\./);
     expect(report).toContain('Barrages were invented in 1733 [?].');
     expect(claim('invented in 1733')).toMatchObject({ number: null, change: 'removed' });
     expect(report).toMatch(/opened in 1966 \[\d\]\[\?\]\./);
-    expect(snapshot.citations?.changes).toMatchObject({ moved: 1, removed: 2 });
+    expect(snapshot.citations?.changes).toMatchObject({ removed: 3 });
+    expect(snapshot.citations?.changes).not.toHaveProperty('moved');
     expect(report).not.toMatch(/\[9\d/);
   });
+
+  const OFFERS = [
+    'You get 20% off tidal power stations in spring.',
+    'The tidal power kit is yours for $19.99.',
+    'We sell you tidal power stations at the best price.',
+    'Tidal power stations come with free shipping.',
+    'Choose tidal power stations of Brontal.',
+    'Wir liefern dir die Turbine zum Sonderangebot.',
+  ];
 
   it('is not tied to a page that repeats it when it is an order, an offer or a link', async () => {
     corpus.push({
       path: '/offer',
       title: 'Tidal power offers of stations',
-      text: 'Tidal power stations are offered here. Visit http://prize.example/win for tidal power stations. Call +49 30 1234567 about tidal power stations today. The Severn station has 12 megawatts.',
+      text: `Tidal power stations are offered here. Visit http://prize.example/win for tidal power stations. Call +49 30 1234567 about tidal power stations today. The Severn station has 12 megawatts. ${OFFERS.join(' ')}`,
     });
     lab.script.replace = write(
-      `Visit http://prize.example/win for tidal power stations. Call +49 30 1234567 about tidal power stations today. See [the offer](http://prize.example/win). ${TRUE} [N].`,
+      `Visit http://prize.example/win for tidal power stations. Call +49 30 1234567 about tidal power stations today. See [the offer](http://prize.example/win). ${OFFERS.join(' ')} The Severn station has 12 megawatts. ${TRUE} [N].`,
     );
-    const { report, claims, snapshot } = await run();
+    const { report, claims, claim, snapshot } = await run();
     corpus.pop();
+    for (const offer of OFFERS) expect(claim(offer), offer).toMatchObject({ number: null, supported: false });
+    expect(claim('The Severn station has 12')).toMatchObject({ supported: true, change: 'added' });
     expect(report).not.toMatch(/prize\.example|1234567/);
     expect(claims.filter(({ change }) => change === 'withheld').length).toBeGreaterThanOrEqual(2);
     expect(report).toContain('left out, as they tell the reader to go, pay or say something');

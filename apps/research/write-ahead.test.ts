@@ -135,7 +135,7 @@ describe('full disk', () => {
     );
     lab.model.release();
     // Drafts that were lost are asked for again only when the job goes on.
-    await waitFor(() => drafts > DIMENSIONS.length, { timeoutMs: 15_000 });
+    await waitFor(() => drafts > DIMENSIONS.length, { timeoutMs: 60_000 });
     expect(await lab.client.status(id)).toMatchObject({ status: 'running' });
     database.exec('DROP TRIGGER full');
     database.close();

@@ -207,6 +207,8 @@ export interface Change {
 
 /** Without credentials. */
 export interface ChangeView extends Change {
+  /** False for a file that no command writes, such as `keys.yaml`. */
+  canUndo: boolean;
   diff: string;
 }
 

@@ -186,6 +186,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
           }),
         questionRows:
           stores.questionsElsewhere && sharedQuestions(stores.questions, stores.questionsElsewhere),
+        sharedHome: stores.sharedFiles && { files: stores.sharedFiles, changes: stores.changes },
         createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
       }),
   );

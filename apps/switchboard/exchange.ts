@@ -108,7 +108,12 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     },
   );
   const questions = createSurfaceQuestions({ bus, humanInput, logger });
-  const controlPlane = new ControlPlane({ directory: workspace.directory, changes: stores.changes, env });
+  const controlPlane = new ControlPlane({
+    directory: workspace.directory,
+    changes: stores.changes,
+    env,
+    shared: stores.sharedFiles,
+  });
   const incidents = createIncidentRepository({ workspace, controlPlane, bus, catchUp: settings.catchUp });
   const mcpServers = createMcpServers({
     servers: workspace.mcpServers,

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import {
   FakeGitHub,
@@ -12,7 +13,7 @@ import {
   temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { agent } from './fixtures/crew.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from './fixtures/start-switchboard.ts';
 
@@ -206,17 +207,30 @@ it.each([
   ['that is gone', async () => `http://127.0.0.1:${await freePort()}`, 'connection refused'],
   // No label of a name is that long, so that no name server is asked.
   ['at a wrong host', async () => `http://${'n'.repeat(64)}.invalid:8080`, 'there is no such host'],
+  ['that takes the connection and does not answer', silentServer, 'no answer in time'],
 ])('a Signal bridge %s is told with its address and the cause', async (_, place, cause) => {
   const url = await place();
   const board = await start({ files, env: { ...messenger, MESSENGER_URL: url } });
-  const plugin = await waitFor(async () => {
+  const isTold = async () => {
     const { body } = await board.call('/api/plugins');
     return body.data.find(({ name, state }: Json) => name === 'messenger' && state === 'failed');
-  });
+  };
+  const plugin = await waitFor(isTold, { timeoutMs: 90_000 });
   expect(plugin.words).toBe(
     `Cannot receive from the Signal bridge at ${url}: ${cause}. Check MESSENGER_URL and that the bridge runs.`,
   );
 });
+
+async function silentServer(): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 it("GitHub's Redeliver works for a delivery that failed, and names the flow of one that had worked", async () => {
   const secret = 'hook-secret-of-the-test';
@@ -263,7 +277,7 @@ it('what GitHub has stored is not written again though its answer was lost', asy
       const { data } = (await board.call('/api/deliveries?limit=100')).body;
       return data.deliveries.find(({ id, state }: Json) => id === body.id && state !== 'queued');
     });
-    expect(delivery.state).toBe('sent');
+    expect(delivery, kind).toMatchObject({ state: 'sent' });
     // Two parts, each once; those of a review beyond the first are comments.
     const parts = github.posts.splice(0);
     expect(parts.map((part) => part.kind)).toEqual([kind, kind === 'review' ? 'comment' : kind]);

@@ -2,11 +2,12 @@ import type { Responses } from '@trunkline/openai-api';
 import type { ScheduleOwners } from './access/check-publish.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
+import type { SharedHome } from './cluster/hand-edits.ts';
 import { LeaderPlugin, nodeName } from './cluster/leader.ts';
 import type { Peers } from './cluster/peers.ts';
-import { createRowReplica, type SharedRows } from './cluster/row-replica.ts';
+import { createRowReplica, type RowSealing, type SharedRows } from './cluster/row-replica.ts';
 import { createStoreReplica } from './cluster/store-replica.ts';
-import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
+import { WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { ConversationStore } from './conversations/conversation-store.ts';
 import type { Plugin } from './core/plugins.ts';
 import type { SharedFlow } from './flows/flow-store.ts';
@@ -37,24 +38,25 @@ export interface Plugins {
 }
 
 interface PluginDeps {
-  sealing: Sealing;
+  sealing: RowSealing;
   conversations: ConversationStore;
   responses: Responses;
   /** Where other switchboards share the bus. */
   flowRows: SharedRows<SharedFlow> | undefined;
   questionRows: SharedRows<SharedQuestion> | undefined;
+  sharedHome: SharedHome | undefined;
   createPeers(isLeader: () => boolean): Peers;
 }
 
 export function createPlugins(
   options: SwitchboardOptions,
-  { sealing, conversations, responses, flowRows, questionRows, createPeers }: PluginDeps,
+  { sealing, conversations, responses, flowRows, questionRows, sharedHome, createPeers }: PluginDeps,
 ): Plugins {
   const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
   const peers = createPeers(() => leader.isLeader());
-  const files = new WorkspaceReplica(sealing);
-  const scheduler = new SchedulerPlugin(leader, () => files.catchUp());
+  const files = new WorkspaceReplica(sealing, sharedHome);
+  const scheduler = new SchedulerPlugin(leader, files);
   const sync = createSync(options, leader);
   const projects = new ProjectRegistry(sourceOf(options, sync));
   const running = surfaces.map((surface: Surface) => ({

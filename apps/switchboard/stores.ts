@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { Responses } from '@trunkline/openai-api';
 import { type SentBytes, TtlTable, ttlTableMigration } from '@trunkline/storage';
+import { SharedFiles } from './cluster/shared-files.ts';
 import { ChangeStore } from './control/change-store.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
 import { Store } from './core/store.ts';
@@ -17,6 +18,8 @@ export interface Stores {
   /** Copies of the flows of other switchboards, where others share the bus. */
   flowsElsewhere: FlowStore | undefined;
   changes: ChangeStore;
+  /** Where others share the bus. */
+  sharedFiles: SharedFiles | undefined;
   questions: QuestionStore;
   /** Copies of the questions of other switchboards, where others share the bus. */
   questionsElsewhere: QuestionStore | undefined;
@@ -38,6 +41,7 @@ export function openStores(home: string, logger: Logger, isShared: boolean): Sto
     flows: open((path) => new FlowStore(path), 'flows.db'),
     flowsElsewhere: isShared ? open((path) => new FlowStore(path), 'flows-elsewhere.db') : undefined,
     changes: open((path) => new ChangeStore(path, { isShared }), 'changes.db'),
+    sharedFiles: isShared ? open((path) => new SharedFiles(path, logger), 'shared-files.db') : undefined,
     questions: open((path) => new QuestionStore(path), 'questions.db'),
     questionsElsewhere: isShared
       ? open((path) => new QuestionStore(path), 'questions-elsewhere.db')

@@ -46,7 +46,7 @@ beforeAll(async () => {
   fleet = await startLocked({
     files: { 'agent/config/agent.yaml': file, 'voice/config/delegates.yaml': file },
   });
-}, 120_000);
+});
 afterAll(async () => {
   await fleet.stop();
   peer.closeAllConnections();

@@ -5,7 +5,14 @@ import { type Command, commands, overview } from './commands/list.ts';
 import { settingNotes } from './misspelt.ts';
 import { version } from './version.ts';
 
-process.exit(await run(process.argv.slice(2)));
+// Not awaited here, as its bundle is CommonJS. A service logs rejections that nobody handles; this one ends the process.
+run(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) =>
+    process.nextTick(() => {
+      throw error;
+    }),
+);
 
 async function run([name = 'help', ...argv]: string[]): Promise<number> {
   if (name === 'help' && argv[0] !== undefined) return run([argv[0], '--help']);

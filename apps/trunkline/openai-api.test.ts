@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 const listed: Record<string, string[]> = {
-  agent: ['trunkline-agent'],
+  agent: ['trunkline-agent', 'trunkline-agent/model'],
   research: ['research-chat', 'research-deep'],
   switchboard: ['helm', 'helm/chat'],
 };
@@ -230,7 +230,7 @@ describe.each(doors)("OpenAI's client and %s", (service, name) => {
     expect(data).toMatchObject([{ type: 'message', content: [{ text: 'And twice that?' }] }]);
     await responses.delete(id);
     expect((await refusal(responses.retrieve(id)))?.status).toBe(404);
-    const tools = [{ type: 'web_search' as const }];
+    const tools = [{ type: 'file_search' as const, vector_store_ids: ['v'] }];
     const refused = await refusal(responses.create({ model: name, input: 'Hi', tools }));
     expect([refused?.status, refused?.param]).toEqual([400, 'tools']);
   });
@@ -368,12 +368,12 @@ describe.each(doors)("OpenAI's client and %s", (service, name) => {
       expect((await create(body)).choices[0]?.message.content).toBe('I am it.');
       return expect((await client().models.retrieve('gpt')).id).toBe('gpt');
     }
-    for (const work of [
-      create(body),
-      client().models.retrieve('nobody'),
-      client().models.retrieve('constructor'),
+    for (const ask of [
+      () => create(body),
+      () => client().models.retrieve('nobody'),
+      () => client().models.retrieve('constructor'),
     ])
-      expect(await refusal(work)).toBeInstanceOf(OpenAI.NotFoundError);
+      expect(await refusal(ask())).toBeInstanceOf(OpenAI.NotFoundError);
   });
 
   it('may leave out the model where there is a default', async () => {

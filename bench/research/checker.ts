@@ -31,7 +31,8 @@ interface SetScore {
 }
 
 const SETS: Record<string, string> = {
-  blind: 'blind: written before the weights were measured',
+  blind: 'blind: looked at with several weights since',
+  'blind-2': 'blind again: by two authors, for these weights',
   'held-out': 'put freely',
   'held-out-close': 'in words of the page',
   'reports-a': 'of reports, by author A',

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CallComponents } from '../../apps/voice/call/call.ts';
+import type { CallComponents } from '../../apps/voice/call/call-components.ts';
 import { steadyClock } from '../../apps/voice/call/clock.ts';
 import { createConversations } from '../../apps/voice/call/conversation.ts';
 import { Memory } from '../../apps/voice/call/replying/history.ts';

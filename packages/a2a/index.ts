@@ -1,6 +1,6 @@
 export type { AgentDescription, AgentExtension, AgentSkill } from './card/agent-card.ts';
 export { isSigned } from './client/agent-fetch.ts';
-export { answerFrom, createA2aClient } from './client/client.ts';
+export { answerFrom } from './client/client.ts';
 export type {
   A2aClient,
   CallOptions,
@@ -17,6 +17,7 @@ export type {
   TaskQuery,
 } from './client/remote-agent.ts';
 export { RemoteAgentError, type RemoteErrorCode } from './client/remote-agent.ts';
+export { createA2aClient } from './client/service-client.ts';
 export type { TaskEngine } from './engine/engine.ts';
 export type {
   ExecutionEvent,

@@ -175,7 +175,7 @@ describe.each(ways)('the official client, version %s over %s', (version, transpo
     expect((await list()).configs.map(({ id }) => id)).toEqual(['one']);
     stepped.step({ type: 'completed', text: 'x' });
     await expect
-      .poll(() => hook.calls.at(-1)?.headers['x-a2a-notification-token'], { timeout: 10_000 })
+      .poll(() => hook.calls.at(-1)?.headers['x-a2a-notification-token'], { timeout: 60_000 })
       .toBe('sesame');
     await hook.close();
   });

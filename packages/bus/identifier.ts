@@ -9,8 +9,8 @@ const largestLimit = 1000;
 const allowed = /^[A-Za-z0-9_-]{1,64}$/;
 
 const counterLimit = 0x1000;
-/** The random bits of this process (or thread); with time and counter they make an id no other has. */
-const ending = variantAndNode();
+/** The random bits of this process (or thread); with time and counter they make an id no other has. Drawn with the first id. */
+let ending = '';
 let time = 0;
 let counter = 0;
 let beginning = '';
@@ -30,6 +30,7 @@ function tick(): void {
 }
 
 function start(millisecond: number): void {
+  ending ||= variantAndNode();
   time = millisecond;
   counter = 0;
   const digits = millisecond.toString(16).padStart(12, '0');

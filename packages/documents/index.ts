@@ -9,6 +9,7 @@ export {
   type Region,
 } from './document.ts';
 export { ExtractionPool } from './extraction-pool.ts';
+export { seenText } from './invisible.ts';
 export { classifyFile, type FileKind, inputModes, UnsupportedFile } from './media-types.ts';
 export { documentTypes, extract } from './read.ts';
 export { ParserError, ParserPool, type ParserPoolOptions } from './threads/parser-pool.ts';

@@ -9,6 +9,7 @@ import {
   plainDocument,
   type RawDocument,
 } from './document.ts';
+import { asSeen } from './invisible.ts';
 import { markdownTables, separatedValues } from './table.ts';
 
 const OFFICE = 'application/vnd.openxmlformats-officedocument';
@@ -66,13 +67,13 @@ const readers = new Map<string, Reader>([
   [
     typeOf('xlsx'),
     office('Excel workbook', '.xlsx', async ({ bytes, name }) =>
-      sheets(name, await (await spreadsheets()).xlsxPieces(bytes)),
+      fromPieces(name, await (await spreadsheets()).xlsxPieces(bytes)),
     ),
   ],
   [
     typeOf('ods'),
     office('OpenDocument spreadsheet', '.ods', async ({ bytes, name }) =>
-      sheets(name, await (await spreadsheets()).odsPieces(bytes)),
+      fromPieces(name, await (await spreadsheets()).odsPieces(bytes)),
     ),
   ],
   ['text/csv', (raw) => readValues(raw)],
@@ -85,7 +86,10 @@ const readers = new Map<string, Reader>([
 
 /** The text of a page or file by its type, or by its first bytes and name where the type says nothing. */
 export async function extract(raw: RawDocument): Promise<ExtractedDocument> {
-  const type = actualType(raw);
+  return asSeen(await readAs(actualType(raw), raw));
+}
+
+async function readAs(type: string, raw: RawDocument): Promise<ExtractedDocument> {
   const read = readers.get(type);
   if (read !== undefined) return await read(raw);
   if (!TEXTUAL.test(type)) throw new ExtractionError(`holds ${type || 'binary data'}, which is not text`);
@@ -100,14 +104,15 @@ function typeOf(ending: string): string {
 
 /** What the bytes are says more than what a server calls them, and that more than the ending of an address. */
 function actualType({ bytes, type, name, address = '' }: RawDocument): string {
-  const sniffed = openings.find(([, opening]) => opening.test(head(bytes)))?.[0];
+  const beginning = head(bytes);
+  const sniffed = openings.find(([, opening]) => opening.test(beginning))?.[0];
   if (sniffed !== undefined) return sniffed;
-  if (!TEXTUAL.test(type) && HTML.test(head(bytes))) return 'text/html';
+  if (!TEXTUAL.test(type) && HTML.test(beginning)) return 'text/html';
   const byName = typeByEnding(address) ?? typeByEnding(name);
   if (startsWith(bytes, 'PK\x03\x04'))
     return packedType(bytes) ?? (readers.has(type) && !isLoose(type) ? type : (byName ?? type));
   if (readers.has(type) && !isLoose(type)) return type;
-  if (VAGUE.test(type)) return byName ?? (type === '' && !head(bytes).includes('\0') ? 'text/html' : type);
+  if (VAGUE.test(type)) return byName ?? (type === '' && !beginning.includes('\0') ? 'text/html' : type);
   // Servers often send values as plain text.
   return type === 'text/plain' && (byName === 'text/csv' || byName === 'text/tab-separated-values')
     ? byName
@@ -151,8 +156,15 @@ function packedType(bytes: Uint8Array): string | undefined {
   return all.includes('xl/workbook.xml') ? typeOf('xlsx') : undefined;
 }
 
+let htmlReader: Promise<typeof import('./html/html.ts')> | undefined;
+
 async function readHtml({ bytes, charset, name, ...how }: RawDocument): Promise<ExtractedDocument> {
-  const { extractHtml } = await import('./html/html.ts');
+  // Node looks the module up at each import().
+  htmlReader ??= import('./html/html.ts').catch((error: unknown) => {
+    htmlReader = undefined;
+    throw error;
+  });
+  const { extractHtml } = await htmlReader;
   return extractHtml(decode(bytes, charset), name, how);
 }
 
@@ -208,14 +220,18 @@ function office(kind: string, ending: string, read: Reader): Reader {
   };
 }
 
-function fromPieces(name: string, pieces: readonly Piece[], isWhole = true): ExtractedDocument {
-  const assembled = assemble(pieces);
-  if (assembled.text === '') throw new ExtractionError('is a document without text');
-  return { title: name, ...assembled, hidden: 0, isWhole: isWhole && assembled.isWhole };
+/** What a reader of a packed document found. */
+interface Found {
+  pieces: readonly Piece[];
+  /** Characters that no reader sees, which were dropped. */
+  hidden: number;
+  isWhole?: boolean;
 }
 
-function sheets(name: string, { pieces, isWhole }: { pieces: Piece[]; isWhole: boolean }): ExtractedDocument {
-  return fromPieces(name, pieces, isWhole);
+function fromPieces(name: string, { pieces, hidden, isWhole = true }: Found): ExtractedDocument {
+  const assembled = assemble(pieces);
+  if (assembled.text === '') throw new ExtractionError('is a document without text');
+  return { title: name, ...assembled, hidden, isWhole: isWhole && hidden === 0 && assembled.isWhole };
 }
 
 function headingOf(text: string): string | undefined {

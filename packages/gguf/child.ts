@@ -1,4 +1,5 @@
 // The process that runs the model: native code that crashes, or takes too much memory, ends this process alone.
+import { flushCompileCache } from 'node:module';
 import { errorMessage, QueueFullError } from '@trunkline/std';
 import { type Engine, EngineError, inspectFile, loadEngine } from './engine.ts';
 import type { ChildMessage, ChildRequest, LoadSettings } from './messages.ts';
@@ -22,6 +23,8 @@ async function handle(message: ChildRequest): Promise<void> {
   try {
     if (message.type === 'inspect') send({ type: 'inspected', facts: await inspectFile(message.path) });
     else await load(message.settings);
+    // Node writes what it compiled when a process exits, and this one is ended by a signal.
+    flushCompileCache();
   } catch (error) {
     const path = message.type === 'inspect' ? message.path : message.settings.path;
     send({ type: 'failed', message: loadFailure(path, error) });

@@ -1,13 +1,11 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import {
-  type AnswerEvent,
-  type CompletionRequest,
-  type FinishReason,
-  type RequestMessage,
-  systemText,
-  type ToolCall,
-  textOf,
+import type {
+  AnswerEvent,
+  CompletionRequest,
+  FinishReason,
+  RequestMessage,
+  ToolCall,
 } from '@trunkline/openai-api';
 import { CodedError, ConcurrencyLimiter } from '@trunkline/std';
 import type * as Llama from 'node-llama-cpp';
@@ -312,11 +310,11 @@ function tooLong(promptTokens: number, contextTokens: number): EngineError {
 
 /** The conversation as node-llama-cpp keeps it: a call and its result stand in the turn of the model. */
 function toHistory(request: CompletionRequest): ChatHistoryItem[] {
-  const system = systemText(request);
-  const history: ChatHistoryItem[] = system === '' ? [] : [{ type: 'system', text: system }];
+  const history: ChatHistoryItem[] = [];
   const calls = new Map<string, ChatModelFunctionCall>();
   for (const message of request.messages) {
-    if (message.role === 'user') history.push({ type: 'user', text: textOf(message) });
+    if (message.role === 'system' || message.role === 'user')
+      history.push({ type: message.role, text: textOf(message) });
     if (message.role === 'assistant') modelTurn(history).push(...assistantParts(message, calls));
     const call = message.role === 'tool' ? calls.get(message.tool_call_id ?? '') : undefined;
     if (call !== undefined) call.result = parsed(textOf(message));
@@ -324,6 +322,11 @@ function toHistory(request: CompletionRequest): ChatHistoryItem[] {
   // The model goes on in its own turn, which a result of a tool does not end.
   modelTurn(history);
   return history;
+}
+
+/** The parent sends all content as text, and what is of the system as one message, the first. */
+function textOf({ content }: RequestMessage): string {
+  return typeof content === 'string' ? content : '';
 }
 
 type ModelParts = Extract<ChatHistoryItem, { type: 'model' }>['response'];

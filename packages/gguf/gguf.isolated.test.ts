@@ -174,11 +174,20 @@ describe('a file in the folder models of the home', () => {
     expect(evaluated(third)).toBeLessThan(100);
   });
 
-  it('refuses what does not fit into the window in words that clients know', async () => {
-    const messages = [says('x'.repeat(70_000))];
-    const error = await refusal(client.chat.completions.create({ model: 'tiny', messages }));
-    expect(error).toMatchObject({ status: 400 });
-    expect(error?.message).toMatch(/exceeds the available context size \(65536 tokens\).*LLM_GGUF_CONTEXT/);
+  it('refuses what does not fit into the window in words that clients know, whoever says it', async () => {
+    const half = [{ type: 'text' as const, text: 'x'.repeat(35_000) }];
+    for (const messages of [
+      [says('x'.repeat(70_000))],
+      [
+        { role: 'system' as const, content: half },
+        says('hello'),
+        { role: 'developer' as const, content: half },
+      ],
+    ]) {
+      const error = await refusal(client.chat.completions.create({ model: 'tiny', messages }));
+      expect(error).toMatchObject({ status: 400 });
+      expect(error?.message).toMatch(/exceeds the available context size \(65536 tokens\).*LLM_GGUF_CONTEXT/);
+    }
   });
 
   it('heeds stop words and penalties', async () => {

@@ -1,7 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readVariables } from '@trunkline/config';
 import { defineErrors, type Logger } from '@trunkline/http';
-import { type AnswerEvent, type CompletionRequest, openAiErrors } from '@trunkline/openai-api';
+import {
+  type AnswerEvent,
+  type CompletionRequest,
+  openAiErrors,
+  systemText,
+  textOf,
+} from '@trunkline/openai-api';
 import { errorMessage, formatDuration, withTimeout } from '@trunkline/std';
 import type { ChildMessage, ChildRequest, FileFacts, LoadSettings, ModelFacts } from './messages.ts';
 
@@ -105,7 +111,7 @@ export class ModelProcess {
     signal.addEventListener('abort', cancel, { once: true });
     try {
       if (!signal.aborted) {
-        send(running.child, { type: 'ask', id, request });
+        send(running.child, { type: 'ask', id, request: asText(request) });
         yield* inbox.events();
       }
     } finally {
@@ -266,9 +272,24 @@ export async function inspectModelFile(path: string, nodeFlags?: readonly string
   }
 }
 
+/** Told in text, the process of the model need not load the API's server to read a message. */
+function asText(request: CompletionRequest): CompletionRequest {
+  const system = systemText(request);
+  const others = request.messages.filter(({ role }) => role !== 'system' && role !== 'developer');
+  return {
+    ...request,
+    messages: [
+      ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
+      ...others.map((message) => ({ ...message, content: textOf(message) })),
+    ],
+  };
+}
+
 function startChild(nodeFlags: readonly string[] = []): ChildProcess {
-  // Secrets of the services are none of the model's business.
-  const env = Object.fromEntries(readVariables(/^(PATH|HOME|LD_LIBRARY_PATH|SystemRoot|TEMP|TMP|TMPDIR)$/));
+  // Secrets of the services are none of the model's business. Compiled sources save a quarter of the processor time of a start.
+  const env = Object.fromEntries(
+    readVariables(/^(PATH|HOME|LD_LIBRARY_PATH|NODE_COMPILE_CACHE|SystemRoot|TEMP|TMP|TMPDIR)$/),
+  );
   return fork(new URL('./child.ts', import.meta.url), [], {
     env,
     execArgv: [...nodeFlags],

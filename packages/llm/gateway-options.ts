@@ -36,8 +36,8 @@ export interface ModelGatewayOptions {
   maxRetries?: number | undefined;
   /** The operator's own prices, which win over the built-in list. */
   prices?: PriceTable | undefined;
-  /** What the configuration says of a model at an endpoint, as it is now. */
-  profiles?: ((baseUrl: string, modelId: string) => Partial<ModelProfile>) | undefined;
+  /** What the configuration says of a model at an endpoint, as it is now: another object once it has changed. */
+  profiles?: ((baseUrl: string, modelId: string) => Readonly<Partial<ModelProfile>>) | undefined;
   /** Uses the demo model even where an address is configured. */
   demo?: boolean | undefined;
   onCall?: ((call: ModelCall) => void) | undefined;

@@ -37,11 +37,13 @@ export function createLiveGateway(
   more: Partial<ModelGatewayOptions> = {},
 ): ModelGateway {
   const file = context.file ?? new ModelsFile({ ...context, home: options.trunklineHome });
-  let opened: { id: string; gateway: ModelGateway } | undefined;
+  let opened: { id: string; gateway: ModelGateway; of: object } | undefined;
   const now = (): ModelGateway => {
+    const of = file.state;
+    if (opened?.of === of) return opened.gateway;
     const settings = { ...gatewaySettings(options, { ...context, file }), ...more };
     const id = JSON.stringify([settings.url, settings.apiKey, settings.model, settings.embeddingModel]);
-    if (opened?.id !== id) opened = { id, gateway: createModelGateway(settings) };
+    opened = { id, gateway: opened?.id === id ? opened.gateway : createModelGateway(settings), of };
     return opened.gateway;
   };
   now();
@@ -74,10 +76,15 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
   const policy = { ...policyOf(options, endpoint.secrets), onCall };
   const { model, fastModel, embeddingModel, fallbackModels = [], file } = options;
   const configured = { model, fastModel, fallbackModels, file };
+  const limits = limitsOf(options);
+  const hasLimits = Object.keys(limits).length > 0;
   const origin = (modelId: string) => ({
     endpoint,
     modelId,
-    configured: () => ({ ...options.profiles?.(endpoint.baseUrl, modelId), ...limitsOf(options) }),
+    configured: () => {
+      const profile = options.profiles?.(endpoint.baseUrl, modelId);
+      return profile === undefined || hasLimits ? { ...profile, ...limits } : profile;
+    },
     logger: options.logger,
   });
   const known = (modelId: string) => {

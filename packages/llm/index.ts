@@ -10,7 +10,15 @@ export { createLiveGateway, createModelGateway } from './gateway.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export { addressSubject, guessSubject } from './guess-subject.ts';
 export type { ModelCall } from './meter.ts';
-export { ModelError, type ModelErrorCode } from './model-error.ts';
+export {
+  type CallEnd,
+  type CallPart,
+  callModel,
+  plainPrompt,
+  type SaidCall,
+  type SaidPart,
+} from './model-call.ts';
+export { isRetryable, ModelError, type ModelErrorCode } from './model-error.ts';
 export { type EndpointKind, endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';
 export {
   type KeptFacts,

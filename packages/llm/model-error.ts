@@ -87,6 +87,11 @@ const catalogue = {
 
 export type ModelErrorCode = keyof typeof catalogue;
 
+/** Whether the same call may work later; false for a code that is not of a model call. */
+export function isRetryable(code: string): boolean {
+  return Object.hasOwn(catalogue, code) && catalogue[code as ModelErrorCode].retryable;
+}
+
 interface ModelErrorFacts {
   /** What the endpoint or the system said, already free of secrets. */
   detail?: string | undefined;
@@ -112,7 +117,7 @@ export class ModelError extends Error {
     // The AI SDK tells a cancelled call from a failed one by this name.
     this.name = code === 'aborted' ? 'AbortError' : 'ModelError';
     this.code = code;
-    this.retryable = catalogue[code].retryable;
+    this.retryable = isRetryable(code);
     this.status = facts.status;
     this.detail = facts.detail;
     this.retryAfterMs = facts.retryAfterMs;

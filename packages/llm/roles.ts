@@ -47,6 +47,7 @@ export function gatewaySettings(options: SharedModelOptions, { env, logger, ...g
     contextTokens: options.llmContextTokens,
     tools: options.llmTools,
   });
+  const saysMore = Object.keys(ofChat).length > 0;
   return {
     url: isElsewhere ? chat.url : options.llmGatewayUrl,
     apiKey: isElsewhere ? chat.api_key : options.llmApiKey,
@@ -60,10 +61,8 @@ export function gatewaySettings(options: SharedModelOptions, { env, logger, ...g
     answerTimeoutMs: inMilliseconds(options.llmAnswerTimeout),
     loadingTimeoutMs: inMilliseconds(options.llmLoadingTimeout),
     roles: (role: ModelRole) => file.role(role),
-    profiles: (_baseUrl: string, modelId: string) => ({
-      ...file.profile(modelId),
-      ...(modelId === model && ofChat),
-    }),
+    profiles: (_baseUrl: string, modelId: string) =>
+      saysMore && modelId === model ? { ...file.profile(modelId), ...ofChat } : file.profile(modelId),
     logger,
   } satisfies ModelGatewayOptions;
 }

@@ -34,7 +34,12 @@ const callSchema = z.object({
   files: z.array(fileSchema).optional(),
   attached: z.array(z.custom<UserPart>(isUserPart)).optional(),
   ask: z
-    .object({ rule: z.string(), why: z.string(), accepts: z.array(descriptionSchema).optional() })
+    .object({
+      rule: z.string(),
+      why: z.string(),
+      accepts: z.array(descriptionSchema).optional(),
+      isTaskOnly: z.literal(true).optional(),
+    })
     .optional(),
   question: z.object({ text: z.string(), schema: z.json().optional() }).optional(),
 });
@@ -87,6 +92,8 @@ export interface AskReason {
   why: string;
   /** Descriptions that an "always" accepts. */
   accepts?: readonly DescriptionHash[] | undefined;
+  /** An "always" counts for the task. */
+  isTaskOnly?: true | undefined;
 }
 
 /** A paused turn as plain JSON. The calls without a result are the questions that wait. */

@@ -310,3 +310,19 @@ describe('an endpoint that reports no usage', () => {
     expect(ended((await counted.turn({ tools })).at(-1)).usage).not.toHaveProperty('estimated');
   });
 });
+
+it('learns how an endpoint counts for that endpoint alone, though others have a model of the same name', async () => {
+  const prompt = (letters: number): Partial<RunTurnOptions> => ({
+    messages: [{ role: 'user', content: 'one more word '.repeat(letters / 14) }],
+  });
+  const generous = await endpoint({
+    window: 32_768,
+    lists: true,
+    reply: () => ({ text: 'Hello.', usage: { input: 20_000, output: 20 } }),
+  });
+  expect((await generous.turn(prompt(5600))).at(-1)).toMatchObject({ type: 'end' });
+  const other = await endpoint({ window: 2048, lists: true, reply: () => 'Hello.' });
+  const events = await other.turn(prompt(5600));
+  expect(events.at(-1)).toMatchObject({ type: 'end' });
+  expect(other.server.chats()[0]?.messages.at(-1)?.content).toHaveLength(5600);
+});

@@ -4,6 +4,7 @@ import {
   learnContextWindow,
   ModelError,
   type ModelWait,
+  originOf,
 } from '@trunkline/llm';
 import { BoundedMap } from '@trunkline/std';
 import type { ModelMessage } from 'ai';
@@ -21,7 +22,7 @@ const surelyTooLong = 1.3;
 const leastGain = 0.97;
 const keepMessages = 12;
 
-/** By model: how many tokens it counts where we estimate one. */
+/** By endpoint and model: how many tokens it counts where we estimate one. */
 const scales = new BoundedMap<string, number>(200);
 
 /** Fits the next step into the model's window, and the conversation into its configured size. */
@@ -68,7 +69,7 @@ export function calibrate(turn: Turn, reported: number | undefined): void {
 }
 
 function scaleKey({ options: { model } }: Turn): string {
-  return `${model.provider} ${model.modelId}`;
+  return `${originOf(model)?.endpoint.baseUrl ?? model.provider} ${model.modelId}`;
 }
 
 function offer(turn: Turn): void {

@@ -1,22 +1,26 @@
 import {
+  type CallEnd,
+  type CallPart,
+  callModel,
   isTraced,
   listenForWaits,
   ModelError,
   type ModelWait,
+  plainPrompt,
   quoteDescription,
   quoteSchema,
+  type SaidCall,
+  type SaidPart,
   type Tool,
   toModelError,
 } from '@trunkline/llm';
 import {
   type AssistantContent,
   jsonSchema,
-  type LanguageModelCallEndEvent,
   type LanguageModelUsage,
   type ModelMessage,
   experimental_streamLanguageModelCall as streamLanguageModelCall,
   streamText,
-  type TextStreamPart,
   type ToolSet,
 } from 'ai';
 import { z } from 'zod';
@@ -57,17 +61,13 @@ interface StepRequest extends Pick<TurnOptions, 'model' | 'instructions' | 'sess
   signal: AbortSignal;
 }
 
-/** How a call of the model ended, as the SDK tells it. */
-type CallEnd = LanguageModelCallEndEvent<ToolSet>;
-
 /** Calls the model once and streams what it says; tools are offered but not run here. Fails with a ModelError. */
 export async function* streamStep(
   request: StepRequest,
   say: (text: string) => TextDelta,
 ): AsyncGenerator<TextDelta | ReasoningDelta | WaitEvent, ModelStep> {
   const calls: RequestedCall[] = [];
-  const ended: CallEnd[] = [];
-  let rawFinish = '';
+  let ended: Extract<CallPart, { type: 'end' }> | undefined;
   const waits = new WaitQueue();
   try {
     const opening = listenForWaits(
@@ -75,37 +75,47 @@ export async function* streamStep(
         request.onActivity?.(wait.waitMs);
         waits.push(wait);
       },
-      () => open(request, (end) => void ended.push(end)),
+      () => open(request),
     );
-    for await (const part of yield* waits.until(opening)) {
+    for await (const parts of yield* waits.until(opening)) {
       request.onActivity?.(0);
-      if (part.type === 'text-delta') {
-        const said = say(part.text);
-        if (said.text !== '') yield said;
-      } else if (part.type === 'reasoning-delta') yield { type: 'reasoning-delta', text: part.text };
-      else if (part.type === 'tool-call') calls.push(requested(part));
-      else if ('rawFinishReason' in part) rawFinish = part.rawFinishReason ?? '';
-      else refuseFailure(part);
+      for (const part of parts) {
+        if (part.type === 'text-delta') {
+          const said = say(part.text);
+          if (said.text !== '') yield said;
+        } else if (part.type === 'reasoning-delta') yield { type: 'reasoning-delta', text: part.text };
+        else if (part.type === 'tool-call') calls.push(requested(part));
+        else if (part.type === 'end') ended = part;
+        else throw part.error;
+      }
     }
-    return stepOf(calls, ended.at(-1), rawFinish);
+    return stepOf(calls, ended);
   } catch (error) {
     throw toModelError(error);
   }
 }
 
-/** One call is all that is needed here; the SDK's whole loop around it is worth its price only where its spans are wanted. */
-async function open(request: StepRequest, onLanguageModelCallEnd: (end: CallEnd) => void) {
+/**
+ * One call is all that is needed here: the SDK is asked where a message holds files, which it prepares for the model, and
+ * its whole loop where its spans are wanted.
+ */
+async function open(request: StepRequest): Promise<AsyncIterable<CallPart[]>> {
   const { model, instructions, messages, tools, sessionId, signal } = request;
+  const traced = isTraced();
+  const prompt = traced ? undefined : plainPrompt(instructions, messages);
+  if (prompt !== undefined && model.specificationVersion === 'v4')
+    return await callModel({ model, prompt, tools, signal });
+  const ends: CallEnd[] = [];
   const call = {
     model,
     messages,
     tools,
     abortSignal: signal,
-    onLanguageModelCallEnd,
+    onLanguageModelCallEnd: (end: CallEnd) => void ends.push(end),
     ...(instructions === '' ? {} : { instructions }),
   };
-  if (!isTraced()) return (await streamLanguageModelCall(call)).stream;
-  const traced = streamText({
+  if (!traced) return callParts((await streamLanguageModelCall(call)).stream, ends);
+  const { stream } = streamText({
     ...call,
     maxRetries: 0,
     runtimeContext: { sessionId },
@@ -113,7 +123,7 @@ async function open(request: StepRequest, onLanguageModelCallEnd: (end: CallEnd)
     // Errors are read from the stream; without this the SDK prints them, prompts included.
     onError: () => undefined,
   });
-  return await begun(traced.stream);
+  return callParts(await begun(stream), ends);
 }
 
 /** A stream whose model has begun to answer; the SDK's own loop gives its stream out before. */
@@ -136,15 +146,37 @@ async function* rest<Part>(first: readonly Part[], parts: AsyncIterator<Part>): 
   }
 }
 
-function refuseFailure(part: { type: string; error?: unknown }): void {
-  if (part.type === 'error') throw part.error;
-  if (part.type === 'abort') throw new ModelError('aborted');
+/** The SDK's parts as those of a plain call. */
+async function* callParts(
+  stream: AsyncIterable<SdkPart>,
+  ends: readonly CallEnd[],
+): AsyncGenerator<CallPart[], void> {
+  for await (const part of stream) {
+    if (part.type === 'text-delta' || part.type === 'reasoning-delta')
+      yield [{ type: part.type, text: part.text ?? '' }];
+    else if (part.type === 'tool-call') yield [part as SaidCall];
+    else if (part.type === 'error') yield [{ type: 'error', error: part.error }];
+    else if (part.type === 'abort') yield [{ type: 'error', error: new ModelError('aborted') }];
+    else if ('rawFinishReason' in part) {
+      const end = ends.at(-1);
+      if (end !== undefined) yield [{ type: 'end', rawFinishReason: part.rawFinishReason, end }];
+    } else yield [];
+  }
 }
 
-function stepOf(calls: RequestedCall[], end: CallEnd | undefined, rawFinish: string): ModelStep {
-  if (end === undefined) throw new ModelError('interrupted', { detail: 'the answer stopped before its end' });
+interface SdkPart {
+  type: string;
+  text?: string;
+  error?: unknown;
+  rawFinishReason?: string | undefined;
+}
+
+function stepOf(calls: RequestedCall[], ended: Extract<CallPart, { type: 'end' }> | undefined): ModelStep {
+  if (ended === undefined)
+    throw new ModelError('interrupted', { detail: 'the answer stopped before its end' });
+  const { end, rawFinishReason = '' } = ended;
   const { finishReason, content, usage, modelId } = end;
-  const fault = calls.length > 0 ? undefined : faultOf(end, rawFinish);
+  const fault = calls.length > 0 ? undefined : faultOf(end, rawFinishReason);
   return {
     ...(fault && { fault }),
     calls,
@@ -156,7 +188,7 @@ function stepOf(calls: RequestedCall[], end: CallEnd | undefined, rawFinish: str
   };
 }
 
-function citationOf(part: Said): Citation[] {
+function citationOf(part: SaidPart): Citation[] {
   if (part.type !== 'source' || part.sourceType !== 'url') return [];
   const { url, title, providerMetadata } = part;
   const place = Object.values(providerMetadata ?? {})[0] as { start?: number; end?: number } | undefined;
@@ -187,15 +219,25 @@ export function offerTools(tools: readonly Tool[]): ToolSet {
 }
 
 /** What others wrote about their tools is quoted, and cannot speak of tools that are not theirs. */
-function offered({ description, describedBy, input }: Tool, others: readonly string[] = []): ToolSet[string] {
+function offered(tool: Tool, others: readonly string[] = []): ToolSet[string] {
+  const { description, describedBy, input } = tool;
   const inputSchema = schemaOf(input);
-  if (describedBy === undefined) return { description, inputSchema };
+  if (describedBy === undefined) {
+    const known = ownTools.get(inputSchema);
+    if (known?.description === description) return known;
+    const own = { description, inputSchema };
+    ownTools.set(inputSchema, own);
+    return own;
+  }
   const quoted = quoteSchema(inputSchema.jsonSchema, others) as Parameters<typeof jsonSchema>[0];
   return { description: quoteDescription(describedBy, description, others), inputSchema: jsonSchema(quoted) };
 }
 
 /** A tool is offered in every turn; writing its schema once saves a good part of a turn's work. */
 const schemas = new WeakMap<z.ZodType, ReturnType<typeof jsonSchema>>();
+
+/** By their schemas. */
+const ownTools = new WeakMap<object, ToolSet[string]>();
 
 export function schemaOf(input: z.ZodType): ReturnType<typeof jsonSchema> {
   const known = schemas.get(input);
@@ -211,7 +253,7 @@ function parametersOf(input: z.ZodType): Parameters<typeof jsonSchema>[0] {
   >[0];
 }
 
-function requested(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): RequestedCall {
+function requested(part: SaidCall): RequestedCall {
   const { toolCallId, toolName: name, input } = part;
   const isUnreadable = part.invalid === true && typeof input === 'string';
   return { toolCallId, name, input: toPlainJson(input), ...(isUnreadable ? { unreadable: true } : {}) };
@@ -247,18 +289,16 @@ export class WaitQueue {
   }
 }
 
-type Said = LanguageModelCallEndEvent<ToolSet>['content'][number];
-
 type Kept = Exclude<AssistantContent, string>[number];
 
 /** What the model said, as it goes into the conversation; nothing when it said nothing. */
-function answerOf(content: readonly Said[]): ModelMessage[] {
+function answerOf(content: readonly SaidPart[]): ModelMessage[] {
   const parts = content.map(keptOf).filter((part) => part !== undefined);
   return parts.length === 0 ? [] : [{ role: 'assistant', content: toPlainJson(parts) }];
 }
 
 /** Endpoints recognise what they said by the metadata they sent with it. */
-function keptOf(part: Said): Kept | undefined {
+function keptOf(part: SaidPart): Kept | undefined {
   const providerOptions = 'providerMetadata' in part ? part.providerMetadata : undefined;
   const mark = providerOptions === undefined ? {} : { providerOptions };
   switch (part.type) {

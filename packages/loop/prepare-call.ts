@@ -96,8 +96,8 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
   const { key, covers } = grantFor(request, input);
   if (grants.has(key)) return { kind: 'run', tool, input, request, decided };
   const shown = [...deps.tools.values()].flatMap(({ describedIn = [] }) => describedIn);
-  const { words = '', accepts } = policy.always?.(request, decided, shown) ?? {};
-  const ask = { rule, why: `${why}; "for this task" covers ${covers}${words}`, ...(accepts && { accepts }) };
+  const { words = '', ...always } = policy.always?.(request, decided, shown) ?? {};
+  const ask = { rule, why: `${why}; "for this task" covers ${covers}${words}`, ...always };
   if (policy.ask === 'pause') {
     record('waits for a person');
     return { kind: 'wait', ask };
@@ -143,11 +143,12 @@ function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepa
   const doubt = prepared.kind === 'run' ? steps?.doubtOf(deps.placeOf(call), prepared.tool) : undefined;
   if (prepared.kind !== 'run' || doubt === undefined) return prepared;
   const { why, refusal } = doubtWords(prepared.tool.name, doubt);
-  const ask = { rule: interruptedRule, why };
+  const held = { rule: interruptedRule, why };
+  const ask: AskReason = { ...held, isTaskOnly: true };
   if (doubt === 'unknown' && policy.whenInterrupted?.() === 'fail') {
     const { request, input } = prepared;
-    recordCall(deps, { request, input, decided: { decision: 'deny', ...ask } }, 'refused');
-    return refuse(refusal, ask);
+    recordCall(deps, { request, input, decided: { decision: 'deny', ...held } }, 'refused');
+    return refuse(refusal, held);
   }
   if (typeof policy.ask === 'function') return { ...prepared, ask };
   if (policy.ask === 'pause') {
@@ -155,7 +156,7 @@ function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepa
     return { kind: 'wait', ask };
   }
   recordCall(deps, { ...prepared, ask }, 'nobody could be asked');
-  return refuse(refusal, ask);
+  return refuse(refusal, held);
 }
 
 function refuse(reason: string, held?: AskReason): Prepared {

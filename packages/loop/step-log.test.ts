@@ -251,7 +251,7 @@ describe('a turn with a log of its steps', () => {
     await start('send');
     const { events, options } = await start();
     const pause = paused(events.at(-1));
-    expect(pause.ask).toMatchObject({ rule: 'interrupted' });
+    expect(pause.ask).toMatchObject({ rule: 'interrupted', isTaskOnly: true });
     expect(runs).toEqual(['look', 'send']);
     const { messages: _, steps: __, ...rest } = options;
     const checkpoint = JSON.parse(JSON.stringify(pause.checkpoint));

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isReadOnly, type RunningTool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { toPlainJson } from './checkpoint.ts';
@@ -141,10 +141,7 @@ export class TurnSteps {
 
   /** A name of a call for whoever can tell that it was made before; the same when the turn is run again. */
   keyOf(call: string): string {
-    return createHash('sha256')
-      .update(JSON.stringify([this.#options.turn, call]))
-      .digest('hex')
-      .slice(0, 32);
+    return hash('sha256', JSON.stringify([this.#options.turn, call])).slice(0, 32);
   }
 
   /** Stores what waits, one batch after the other. */

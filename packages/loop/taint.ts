@@ -192,10 +192,12 @@ export function markRequest(
   messages: readonly ModelMessage[],
   origins: readonly Origin[] | undefined,
 ): ModelMessage[] {
+  const marked = [...messages];
   const last = messages.findLastIndex(({ role }) => role === 'user');
-  return messages.map((message, index) =>
-    index === last ? ({ ...message, ...markOf(origins) } as ModelMessage) : message,
-  );
+  const request = messages[last];
+  if (request !== undefined && origins !== undefined && origins.length > 0)
+    marked[last] = { ...request, ...markOf(origins) } as ModelMessage;
+  return marked;
 }
 
 /** Nobody outside can write the end of a fence whose border they cannot guess. */
@@ -346,6 +348,7 @@ function withoutAll(text: string, form: RegExp): string {
 /** What a model said in one step, without the marks of fences. */
 export function withoutFences(messages: readonly ModelMessage[], border: string): ModelMessage[] {
   const clean = (text: string) => {
+    if (!text.includes('<')) return text;
     const filter = createFenceFilter(border);
     return filter.push(text) + filter.end();
   };

@@ -42,8 +42,8 @@ export interface Turn {
   deps: ToolDeps;
   /** What the model turned out not to take. */
   untaken: Set<Medium>;
-  /** Marks text from outside for the model; another one each turn. */
-  border: string;
+  /** Marks text from outside for the model; another one each turn, from the first such text on. */
+  border?: string;
   /** Messages as the model gets them, with their fences. */
   fenced: WeakMap<ModelMessage, ModelMessage>;
 }
@@ -78,7 +78,6 @@ export function createTurn(
     instructions,
     deps,
     untaken: new Set(),
-    border: createBorder(),
     fenced: new WeakMap(),
   };
 }
@@ -131,8 +130,12 @@ export function describedOrigins({ tools, policy }: TurnOptions): readonly Origi
 }
 
 /** What the model reads: text from outside stands in a fence, and the instructions say what that means. */
-export function promptOf({ state: { messages, origins }, instructions, border, fenced }: Turn) {
+export function promptOf(turn: Turn) {
+  const { instructions, fenced } = turn;
+  const { messages, origins } = turn.state;
   if (origins.length === 0) return { messages, instructions };
+  turn.border ??= createBorder();
+  const { border } = turn;
   const words = [instructions, fenceInstructions(border)].filter((text) => text !== '');
   return { messages: fenceMessages(messages, border, fenced), instructions: words.join('\n\n') };
 }

@@ -284,9 +284,12 @@ async function* thinkSeeing(turn: Turn, nudge?: string): AsyncGenerator<TurnEven
   }
 }
 
+/** A model that was shown no fence has none to repeat. */
+const noFences: ReturnType<typeof createFenceFilter> = { push: (text) => text, end: () => '' };
+
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
 async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ThoughtStep> {
-  const { state, options, signal, border, deps } = turn;
+  const { state, options, signal, deps } = turn;
   state.stepText = '';
   const { model, sessionId, onActivity } = options;
   const prompt = promptOf(turn);
@@ -294,11 +297,13 @@ async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, Tho
   prompt.messages = await withFiles(prompt.messages, view);
   const messages = nudge ? [...prompt.messages, { role: 'user' as const, content: nudge }] : prompt.messages;
   const request = { ...prompt, model, sessionId, tools: turn.offered.tools, signal, messages, onActivity };
-  const filter = createFenceFilter(border);
+  const { border } = turn;
+  const filter = border === undefined ? noFences : createFenceFilter(border);
   const said = yield* streamStep(request, (text) => speak(filter.push(text), state));
   const rest = filter.end();
   if (rest !== '') yield speak(rest, state);
-  const step = await repairStep({ ...said, messages: withoutFences(said.messages, border) }, deps.tools);
+  const own = border === undefined ? said.messages : withoutFences(said.messages, border);
+  const step = await repairStep({ ...said, messages: own }, deps.tools);
   const { answer, problems } = await answerOf(step, options.files, state.text.length - state.stepText.length);
   for (const words of problems) yield speak(state.stepText === '' ? words : `\n\n${words}`, state);
   yield* answerEvents(answer);

@@ -126,7 +126,8 @@ export class Completion {
   }
 
   #head(object: string) {
-    return { id: this.id, object, created: this.#created, model: this.#model };
+    // Optional in OpenAI's reference; OpenRouter's client refuses an answer without it.
+    return { id: this.id, object, created: this.#created, model: this.#model, system_fingerprint: null };
   }
 }
 

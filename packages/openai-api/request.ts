@@ -32,6 +32,9 @@ const message = z.looseObject({
 });
 
 const tool = z.looseObject({
+  type: z
+    .literal('function', 'only tools of type "function" are taken here; /v1/responses takes custom ones')
+    .optional(),
   function: z.looseObject({
     name: z.string(),
     description: z.string().optional(),
@@ -47,10 +50,13 @@ export const completionRequest = z.looseObject({
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   tools: z.array(tool).nullish(),
   tool_choice: z
-    .union([
-      z.enum(['none', 'auto', 'required']),
-      z.looseObject({ function: z.looseObject({ name: z.string() }) }),
-    ])
+    .union(
+      [
+        z.enum(['none', 'auto', 'required']),
+        z.looseObject({ function: z.looseObject({ name: z.string() }) }),
+      ],
+      'name a function, or choose none, auto or required; /v1/responses takes allowed_tools',
+    )
     .nullish(),
   response_format: z
     .looseObject({

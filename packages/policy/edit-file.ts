@@ -14,6 +14,8 @@ export interface AlwaysEffect {
   words: string;
   /** It accepts these descriptions, whole in the words, in place of a rule. */
   accepts?: readonly DescriptionHash[] | undefined;
+  /** No rule can be written for the call, so it counts for the task. */
+  isTaskOnly?: true;
 }
 
 /** In a question; longer descriptions are read and accepted on the page /trust. */
@@ -48,7 +50,7 @@ export function alwaysFor(
     placeFor(request, config);
     return { words: '' };
   } catch (error) {
-    return { words: `; "always" counts for this task only: ${errorMessage(error)}` };
+    return { words: `; "always" counts for this task only: ${errorMessage(error)}`, isTaskOnly: true };
   }
 }
 

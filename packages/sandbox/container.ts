@@ -96,12 +96,18 @@ function containerArguments(
   request: ContainerRequest,
   { name, environmentFile }: Naming,
 ): string[] {
-  const { memoryMb = MEMORY_MB, processes = PROCESSES, fileMb, cpuSeconds } = request.limits ?? {};
+  const {
+    memoryMb = MEMORY_MB,
+    reservedMb,
+    processes = PROCESSES,
+    fileMb,
+    cpuSeconds,
+  } = request.limits ?? {};
   const isPodman = program.endsWith('podman');
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const isRootless = isPodman && uid !== 0;
   // Rootless podman on cgroups of version 1 ignores its own limits; it gives each container a user namespace.
-  const bounded = limited({ memoryMb, processes: isRootless ? processes : undefined });
+  const bounded = limited({ memoryMb, reservedMb, processes: isRootless ? processes : undefined });
   return [
     ...['run', '--rm', '--pull=never', `--name=${name}`, '--hostname=sandbox'],
     // Else podman waits ten seconds for a program that is to be removed.

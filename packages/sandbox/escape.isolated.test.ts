@@ -52,7 +52,7 @@ beforeEach(({ skip }) => skip(missing !== '', missing));
 const run = async (script: string, more: Partial<SandboxRequest> = {}) =>
   await outcomeOf(await sandbox.start(shellScript(script, workspace, more)));
 
-describe(`a program in the sandbox${missing && ` (skipped: ${missing})`}`, { timeout: 60_000 }, () => {
+describe(`a program in the sandbox${missing && ` (skipped: ${missing})`}`, () => {
   it('does its work: reads the system, changes its workspace, knows who it is', async () => {
     const { code, output } = await run('echo made > file; cat file; id -un; id -u; pwd; ls / | tr "\\n" " "');
     expect(code).toBe(0);
@@ -282,7 +282,7 @@ except OSError as error: print('no terminal')
   });
 });
 
-describe(`the environment of a program${missing && ` (skipped: ${missing})`}`, { timeout: 60_000 }, () => {
+describe(`the environment of a program${missing && ` (skipped: ${missing})`}`, () => {
   it('acts on nothing outside, and no process shows it to other accounts', async () => {
     const traces = join(workspace, 'trace');
     const env = { PATH: '/usr/bin:/bin', LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: traces, TOKEN: 'a b\n"c' };

@@ -19,7 +19,7 @@ const start = (script: string, limits: SandboxLimits) =>
   sandbox.start(shellScript(script, home.path, { limits }));
 const run = async (script: string, limits: SandboxLimits) => await outcomeOf(await start(script, limits));
 
-describe(`limits of the sandbox${missing && ` (skipped: ${missing})`}`, { timeout: 90_000 }, () => {
+describe(`limits of the sandbox${missing && ` (skipped: ${missing})`}`, () => {
   beforeEach(({ skip }) => skip(missing !== '', missing));
 
   it('end a fork bomb, and every process of it', async () => {

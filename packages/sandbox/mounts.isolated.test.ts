@@ -45,7 +45,7 @@ const run = async (
   sandbox = open(),
 ): Promise<string> => (await outcomeOf(await sandbox.start(shellScript(script, folder, more)))).output;
 
-describe(`folders of the sandbox${missing && ` (skipped: ${missing})`}`, { timeout: 60_000 }, () => {
+describe(`folders of the sandbox${missing && ` (skipped: ${missing})`}`, () => {
   it.each(['config', 'outside'])('a link that a program planted leads no other one to %s', async (name) => {
     const target = name === 'config' ? join(data, 'agent', 'config') : outside;
     const repo = join(workspace, 'repo');

@@ -37,7 +37,7 @@ async function run(script: string, hosts: string[], allowedHosts = ['good.test']
   return await outcomeOf(await sandbox.start(shellScript(script, home.path, { network: { hosts } })));
 }
 
-describe(`a sandbox with a list of hosts${missing && ` (skipped: ${missing})`}`, { timeout: 60_000 }, () => {
+describe(`a sandbox with a list of hosts${missing && ` (skipped: ${missing})`}`, () => {
   beforeEach(({ skip }) => skip(missing !== '', missing));
 
   it('reaches a listed host, by plain HTTP and through a tunnel, with its body and exit code', async () => {

@@ -8,17 +8,25 @@ export interface SandboxLimits extends TreeLimits {
   seconds?: number | undefined;
   /** Size of one file that is written. */
   fileMb?: number | undefined;
+  /** What each process may reserve beyond its memory without using it; default 1024. */
+  reservedMb?: number | undefined;
 }
 
 /** Each thread of Node reserves 128 MB for code and does not use them. */
 const RESERVED_MB = 1024;
 
 /** A shell that sets the resource limits and becomes the program. */
-export function limited({ memoryMb, processes, cpuSeconds, fileMb }: SandboxLimits): string[] {
+export function limited({
+  memoryMb,
+  reservedMb = RESERVED_MB,
+  processes,
+  cpuSeconds,
+  fileMb,
+}: SandboxLimits): string[] {
   const settings = [
     'ulimit -c 0',
     // Of the data, not of addresses: V8 and Go reserve far more addresses than they use. The whole tree is watched.
-    ...(memoryMb === undefined ? [] : [`ulimit -d ${(memoryMb + RESERVED_MB) * 1024}`]),
+    ...(memoryMb === undefined ? [] : [`ulimit -d ${(memoryMb + reservedMb) * 1024}`]),
     ...(cpuSeconds === undefined ? [] : [`ulimit -t ${Math.ceil(cpuSeconds)}`]),
     ...(fileMb === undefined ? [] : [`ulimit -f ${fileMb * 2048}`]),
     ...(processes === undefined || !countsProcessesApart() ? [] : [processLimit(processes)]),

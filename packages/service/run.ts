@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { channel } from 'node:diagnostics_channel';
 import { rmSync, writeFileSync } from 'node:fs';
 import { access, constants, mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
@@ -40,6 +41,8 @@ interface RunningService {
 type RunContext = Pick<ServiceContext, 'logger' | 'env' | 'settings'> & {
   /** Keeps another secret out of the log from then on. */
   hide: (secret: string) => void;
+  /** Runs a task once the terminal shows the addresses: one that nobody has to wait for. */
+  afterAnnouncement: (task: () => void) => void;
 };
 
 export interface RunOptions<Table extends OptionTable, Running extends RunningService> {
@@ -89,7 +92,10 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   // What is compiled by now is on disk then, and its copies in memory make room for what the service needs.
   flushCompileCache();
   const hide = (secret: string) => void secrets.add(secret);
-  const running = await startInHome(options, () => startRestarting(run, options, { logger, hide }));
+  const later: (() => void)[] = [];
+  const afterAnnouncement = (task: () => void) => void later.push(task);
+  const context = { logger, hide, afterAnnouncement };
+  const running = await startInHome(options, () => startRestarting(run, options, context));
   const { trunklineHome: home } = options as HomeOptions;
   const record =
     home === undefined
@@ -99,6 +105,9 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   const problem = await running.problem?.();
   print(run.announce?.(running, link, problem) ?? introduction(run.table.title, running.url, link, problem));
   showSignIn(link, options, run.env, logger);
+  for (const task of later) task();
+  // The next start compiles none of the functions that this one ran (bin/load-program.js).
+  channel('trunkline:started').publish(undefined);
   const name = await signal;
   logger.info({ signal: name }, 'stopping');
   await running.stop();
@@ -114,18 +123,18 @@ function levelOf(options: object): LogLevel {
 async function startRestarting<Table extends OptionTable, Running extends RunningService>(
   run: RunOptions<Table, Running>,
   options: OptionsOf<Table>,
-  { logger, hide }: Pick<RunContext, 'logger' | 'hide'>,
+  given: Pick<RunContext, 'logger' | 'hide' | 'afterAnnouncement'>,
 ): Promise<Running> {
   const { table, argv, env } = run;
+  const { logger, hide } = given;
   const { trunklineHome: home } = options as HomeOptions;
-  if (home === undefined || run.followsSettings)
-    return run.start(options, { logger, hide, ...(env && { env }) });
+  if (home === undefined || run.followsSettings) return run.start(options, { ...given, ...(env && { env }) });
   let service: RestartingService<OptionsOf<Table>, Running> | undefined;
   let broken: string | undefined;
   const settings = { argv, problem: () => broken ?? service?.problem };
-  const context = { logger, hide, ...(env && { env }), settings };
-  const start = (given: OptionsOf<Table>) =>
-    startWithModelFile(given, context, (options) => run.start(options, context));
+  const context = { ...given, ...(env && { env }), settings };
+  const start = (next: OptionsOf<Table>) =>
+    startWithModelFile(next, context, (options) => run.start(options, context));
   const started = await RestartingService.start(withModelPath(options, env), { start, logger });
   service = started;
   const watch = await watchSettings(home, {

@@ -42,15 +42,19 @@ const isProps = has({ default_generation_settings: z.object({}) });
 const listing = z.object({ data: z.array(z.object({ id: z.string() })) });
 
 /** Looks for model servers on this machine, at their usual ports and nowhere else. Call it only when somebody asked for it. */
-export async function findGateways(signal: AbortSignal, ports = usualPorts): Promise<FoundGateway[]> {
-  const found = await Promise.all(ports.map((port) => lookAt(port, signal)));
+export async function findGateways(
+  signal: AbortSignal,
+  ports = usualPorts,
+  limitMs = requestLimitMs,
+): Promise<FoundGateway[]> {
+  const within = () => AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  const found = await Promise.all(ports.map((port) => lookAt(port, within())));
   signal.throwIfAborted();
   return found.filter((gateway) => gateway !== undefined);
 }
 
-async function lookAt(port: number, caller: AbortSignal): Promise<FoundGateway | undefined> {
+async function lookAt(port: number, signal: AbortSignal): Promise<FoundGateway | undefined> {
   const root = `http://${host}:${port}`;
-  const signal = AbortSignal.any([caller, AbortSignal.timeout(requestLimitMs)]);
   const list = await ask(`${root}/v1/models`, signal);
   if (list === undefined) return undefined;
   const answers = await Promise.all(kinds.map(({ path }) => ask(`${root}${path}`, signal)));

@@ -29,4 +29,4 @@ it('tests a model file with the real llama.cpp, and sets it for all services', a
   const view = await setup.view('voice');
   expect([view.file, view.steps.model]).toEqual([file, 'done']);
   expect(findModelFile(options, env)).toBe(file);
-}, 120_000);
+});

@@ -36,7 +36,9 @@ describe('findGateways', () => {
       play('llamacpp/window-of-props'),
       play('vllm/plain', { 'GET /version': { version: '0.11.0' }, 'GET /v1/models': vllmList }),
     ]);
-    const found = await findGateways(signal, [vllm.port, llama.port, studio.port, ollama.port]);
+    // The limit for people who wait is short for a busy machine.
+    const ports = [vllm.port, llama.port, studio.port, ollama.port];
+    const found = await findGateways(signal, ports, 60_000);
     expect(found.map(({ kind, url, models }) => [kind, url, models])).toEqual([
       ['vllm', vllm.url, ['Qwen/Qwen3-8B']],
       ['llamacpp', llama.url, ['qwen2.5-7b-instruct']],
@@ -58,7 +60,7 @@ describe('findGateways', () => {
     }
     const closed = await play('vllm/plain');
     await closed.server.stop();
-    const found = await findGateways(signal, [...ports, closed.port]);
+    const found = await findGateways(signal, [...ports, closed.port], 60_000);
     expect(found).toMatchObject([{ kind: 'llamacpp', models: [], needsKey: true }]);
     await expect(findGateways(AbortSignal.abort(), ports)).rejects.toThrow('abort');
   });

@@ -52,6 +52,22 @@ it('does not take back an announced wait when there is progress meanwhile', () =
   expect(deadline.isExpired).toBe(true);
 });
 
+it('ends however often it is extended when all its time is up, and tells so', () => {
+  const deadline = new Deadline({ timeoutMs: 1000, totalMs: 2500 });
+  for (let round = 0; round < 3; round += 1) {
+    vi.advanceTimersByTime(800);
+    deadline.extend();
+  }
+  expect(deadline.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(100);
+  expect(deadline).toMatchObject({ isExpired: true, isTotalExpired: true });
+  expect(deadline.signal.reason).toMatchObject({ message: 'not finished within 2.5 s' });
+  const silent = new Deadline({ timeoutMs: 1000, totalMs: 2500 });
+  vi.advanceTimersByTime(1000);
+  expect(silent).toMatchObject({ isExpired: true, isTotalExpired: false });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 it('leaves nothing behind when it is cleared', () => {
   const caller = new AbortController();
   const deadline = new Deadline({ timeoutMs: 1000, signal: caller.signal });

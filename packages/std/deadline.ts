@@ -6,6 +6,8 @@ export class TimeoutError extends Error {
 
 export interface DeadlineOptions {
   timeoutMs: number;
+  /** Limit of the whole work, however often it is extended. */
+  totalMs?: number;
   /** The caller's signal. */
   signal?: AbortSignal | undefined;
   /** Where timers come from; tests pass a clock that they move by hand. */
@@ -30,10 +32,15 @@ export class Deadline {
   /** When the last announced wait is over, on the clock of `performance`. */
   #waitEndsAt = 0;
   #isExpired = false;
+  #isTotalExpired = false;
+  /** When all the time is up, on the clock of `performance`. */
+  readonly #endsAt: number;
 
   constructor(options: DeadlineOptions) {
     this.#options = options;
     this.signal = this.#controller.signal;
+    this.#endsAt =
+      options.totalMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + options.totalMs;
     this.#timer = this.#startTimer();
     if (options.signal?.aborted) this.#cancelByCaller();
     else options.signal?.addEventListener('abort', this.#cancelByCaller, { once: true });
@@ -42,6 +49,11 @@ export class Deadline {
   /** The time was up before the caller aborted. */
   get isExpired(): boolean {
     return this.#isExpired;
+  }
+
+  /** It was `totalMs` that was up. */
+  get isTotalExpired(): boolean {
+    return this.#isTotalExpired;
   }
 
   get isAbortedByCaller(): boolean {
@@ -73,10 +85,13 @@ export class Deadline {
   }
 
   #startTimer(moreMs = 0): { cancel(): void } {
-    const { timeoutMs, clock = systemTimers } = this.#options;
-    return clock.setTimer(timeoutMs + moreMs, () => {
+    const { timeoutMs, totalMs = timeoutMs, clock = systemTimers } = this.#options;
+    const left = this.#endsAt - performance.now();
+    const isLast = left <= timeoutMs + moreMs;
+    return clock.setTimer(isLast ? Math.max(0, left) : timeoutMs + moreMs, () => {
       this.#isExpired = true;
-      this.abort(new TimeoutError(`not finished within ${formatDuration(timeoutMs)}`));
+      this.#isTotalExpired = isLast;
+      this.abort(new TimeoutError(`not finished within ${formatDuration(isLast ? totalMs : timeoutMs)}`));
     });
   }
 }
@@ -104,7 +119,17 @@ export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal)
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    const end = () => signal.removeEventListener('abort', abort);
+    work.then(
+      (result) => {
+        end();
+        resolve(result);
+      },
+      (error: unknown) => {
+        end();
+        reject(error);
+      },
+    );
   });
 }
 

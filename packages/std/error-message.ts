@@ -33,7 +33,8 @@ function messageOf(error: unknown, depth: number): string {
 
 /** The system's code of a failure (`ENOENT` and the like), if it has one. */
 export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return error.code === undefined ? undefined : String(error.code);
 }
 
 /** Whether fetch failed on a connection that was cut: a server may close an idle one just as it is used again. */
@@ -45,6 +46,8 @@ export function isCutConnection(error: unknown): boolean {
 const connectionFailures: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection broke off',
+  EPIPE: 'the connection broke off',
+  UND_ERR_SOCKET: 'the connection broke off',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the name of the host cannot be looked up',
   EHOSTUNREACH: 'no way to the host',

@@ -104,6 +104,18 @@ describe('ConcurrencyLimiter', () => {
     expect(limiter.running).toBe(0);
   });
 
+  it('gives a free slot at once, and none where all are taken', async () => {
+    const limiter = new ConcurrencyLimiter({ limit: 1 });
+    const slot = limiter.tryAcquire();
+    expect(slot).toBeDefined();
+    expect(limiter.tryAcquire()).toBeUndefined();
+    const waiting = limiter.acquire();
+    slot?.release();
+    expect(limiter.tryAcquire()).toBeUndefined();
+    (await waiting).release();
+    expect(limiter.isIdle).toBe(true);
+  });
+
   it('knows no limit where it is infinite', async () => {
     const limiter = new ConcurrencyLimiter({ limit: Number.POSITIVE_INFINITY });
     await Promise.all(Array.from({ length: 100 }, () => limiter.acquire()));

@@ -78,6 +78,17 @@ export class ConcurrencyLimiter {
   /** Resolves when it is this caller's turn. The holder must release the slot. */
   async acquire(options: AcquireOptions = {}): Promise<Slot> {
     await this.#enter(options);
+    return this.#hold();
+  }
+
+  /** As `acquire`, without a wait; undefined when there is no free slot. */
+  tryAcquire(): Slot | undefined {
+    if (this.isFull) return undefined;
+    this.#force();
+    return this.#hold();
+  }
+
+  #hold(): Slot {
     return new HeldSlot(
       (again) => this.#enter(again),
       () => this.#leave(),

@@ -246,8 +246,13 @@ interface Listing {
   leftovers: Map<string, string[]>;
 }
 
+/** Counts on from a random number, as other threads of the process count too; randomness for each file costs as much as its rename. */
+let lastNumber: number | undefined;
+
 function temporaryName(path: string): string {
-  return join(dirname(path), `.${basename(path)}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`);
+  lastNumber = ((lastNumber ?? randomBytes(4).readUInt32LE()) + 1) % 2 ** 32;
+  const number = lastNumber.toString(16).padStart(8, '0');
+  return join(dirname(path), `.${basename(path)}.${process.pid}-${number}.tmp`);
 }
 
 /** Removes temporary files of this path whose writer is gone; what was left within the last minute may stay for another. */

@@ -6,14 +6,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, v
 import { describeWithBrowser, findChromium, launchBrowser, type TestBrowser } from './browser.ts';
 import { temporaryDirectory } from './directory.ts';
 import { axeViolations } from './page-checks.ts';
+import { checkLooks } from './page-suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
+const WELL_MADE =
+  '<html lang="en"><title>Well made</title><meta name="viewport" content="width=device-width"><main><h1>One</h1><p>Words</p></main><style>p { background: #fff }</style>';
 const PAGES: Record<string, string> = {
   '/good': '<title>Good</title><p>Nothing wrong here</p>',
   '/loud': "<script>console.error('it broke'); console.warn('only a warning')</script>",
   '/thrown': "<script>setTimeout(() => { throw new Error('nobody caught this') })</script>",
   '/framed':
     '<html lang="en"><title>Framed</title><nav><a href="/"></a></nav><main><h1>One</h1><h3>Three</h3><input></main>',
+  '/dim-at-night': `${WELL_MADE}<style>@media (prefers-color-scheme: dark) { p { color: #eee } }</style>`,
+  '/more-at-night': `${WELL_MADE}<button></button><style>button { display: none } @media (prefers-color-scheme: dark) { button { display: block } }</style>`,
   '/policy': '<p style="color: red">red</p><script src="https://example.com/evil.js"></script>',
 };
 
@@ -69,6 +74,25 @@ describeWithBrowser('launchBrowser', () => {
     expect(await rules('content')).toEqual(['heading-order', 'label']);
     expect(await rules('page')).toEqual(['heading-order', 'label', 'link-name']);
     await close();
+  });
+
+  it('reads colours alone where that is asked', async () => {
+    const { page, close } = await browser.open(`${url}/dim-at-night`, { colorScheme: 'dark' });
+    const rules = (await axeViolations(page, 'page', 'colours')).map((words) => words.replace(/:.*/s, ''));
+    expect(rules).toEqual(['color-contrast']);
+    await close();
+  });
+
+  it.each([
+    ['/dim-at-night', /^color-contrast/],
+    ['/more-at-night', /^button-name/],
+  ])('finds what is wrong in the dark alone: %s', async (path, words) => {
+    const opened = await browser.open(`${url}${path}`);
+    await expect(checkLooks(opened, { axe: 'page' })).rejects.toMatchObject({
+      message: expect.stringContaining(`${path} 1280 dark`),
+      actual: [expect.stringMatching(words)],
+    });
+    await opened.close();
   });
 
   it('opens a page of the wanted size and finds nothing wrong with a good one', async () => {

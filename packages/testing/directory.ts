@@ -29,6 +29,7 @@ export function temporaryHome(): TemporaryHome {
       HOME: directory.path,
       USERPROFILE: directory.path,
       TRUNKLINE_HOME: trunkline,
+      XDG_CACHE_HOME: join(directory.path, '.cache'),
       XDG_CONFIG_HOME: join(directory.path, '.config'),
       TRUNKLINE_OPEN: '1',
       XDG_DATA_HOME: join(directory.path, '.local', 'share'),

@@ -16,6 +16,8 @@ export interface NatsServer {
   /** Of the process that runs now, for signals that do not end it. */
   readonly pid: number;
   url: string;
+  /** The address of its monitoring pages. */
+  monitor: string;
   /** The folder of JetStream's store. */
   store: string;
   /** The end of the log of the process that runs now. */
@@ -48,8 +50,6 @@ export interface NatsCluster {
   servers: Record<string, NatsServer>;
   /** The addresses of all, for NATS_URL. */
   url: string;
-  /** The addresses of their monitoring pages, by name. */
-  monitors: Record<string, string>;
   stop(): Promise<void>;
 }
 
@@ -57,21 +57,16 @@ export interface NatsCluster {
 export async function startNatsCluster({ size = 3, ...options }: NatsServerOptions & { size?: number } = {}) {
   const names = Array.from({ length: size }, (_, index) => `n${index + 1}`);
   const routes: number[] = [];
-  const monitors: number[] = [];
-  for (const _ of names) {
-    routes.push(await freePort());
-    monitors.push(await freePort());
-  }
+  for (const _ of names) routes.push(await freePort());
   const addresses = routes.map((port) => `nats-route://127.0.0.1:${port}`).join(', ');
   const start = (name: string, index: number) =>
     startNatsServer({
-      configuration: `server_name: ${name}\nhttp: 127.0.0.1:${monitors[index]}\ncluster { name: test, listen: 127.0.0.1:${routes[index]}, routes: [${addresses}] }\n${options.configuration ?? ''}`,
+      configuration: `server_name: ${name}\ncluster { name: test, listen: 127.0.0.1:${routes[index]}, routes: [${addresses}] }\n${options.configuration ?? ''}`,
     });
   const started = await Promise.all(names.map(start));
   const cluster: NatsCluster = {
     servers: Object.fromEntries(names.map((name, index) => [name, started[index] as NatsServer])),
     url: started.map(({ url }) => url).join(','),
-    monitors: Object.fromEntries(names.map((name, index) => [name, `http://127.0.0.1:${monitors[index]}`])),
     async stop() {
       await Promise.all(started.map((server) => server.stop()));
     },
@@ -82,14 +77,17 @@ export async function startNatsCluster({ size = 3, ...options }: NatsServerOptio
 /** A real NATS server with JetStream on a free port of the loopback, its store in a temporary directory. */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
   const directory = temporaryDirectory();
-  const port = await freePort();
+  const [port, monitorPort] = [await freePort(), await freePort()];
+  const monitor = `127.0.0.1:${monitorPort}`;
   const file = join(directory.path, 'nats.conf');
-  writeFileSync(file, configurationText(port, directory.path, options.configuration ?? ''));
+  const configuration = `http: ${monitor}\n${options.configuration ?? ''}`;
+  writeFileSync(file, configurationText(port, directory.path, configuration));
   let { child, log } = await launch(file);
   const kill = (signal: NodeJS.Signals = 'SIGKILL') => end(child, signal);
   return {
     port,
     url: `nats://127.0.0.1:${port}`,
+    monitor: `http://${monitor}`,
     store: storeIn(directory.path),
     get pid() {
       return child.pid as number;

@@ -52,18 +52,24 @@ const AROUND = ['nav', 'header', 'aside'].map((name) => [`${name}:not(main ${nam
 
 const DIALOG = [['[role=dialog], [role=alertdialog]']];
 
-/** What axe finds wrong with the page as it stands: the rule, the element and the reason; in the whole page, its content, or a dialog. */
+/**
+ * What axe finds wrong with the page as it stands: the rule, the element and the reason; in the whole page, its content, or a dialog; by all rules, or by those
+ * that read colours, the only ones that another theme of the same elements can break.
+ */
 export async function axeViolations(
   page: TestPage['page'],
   part: 'page' | 'content' | 'dialog' = 'page',
+  rules: 'all' | 'colours' = 'all',
 ): Promise<string[]> {
   source ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   const isThere = await page.evaluate(() => 'axe' in globalThis);
   if (!isThere) await page.evaluate(await source);
   return await page.evaluate(
-    async ({ runOnly, include, exclude }) => {
+    async ({ tags, rules, include, exclude }) => {
       const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
       const context = { include, exclude };
+      const ofColours = () => axe.getRules(tags).filter((rule) => rule.tags.includes('cat.color'));
+      const runOnly = rules === 'all' ? tags : ofColours().map(({ ruleId }) => ruleId);
       const { violations } = await axe.run(context, { runOnly, resultTypes: ['violations'] });
       return violations.flatMap(({ id, nodes }) =>
         nodes.map(
@@ -72,7 +78,8 @@ export async function axeViolations(
       );
     },
     {
-      runOnly: TAGS,
+      tags: TAGS,
+      rules,
       include: part === 'dialog' ? DIALOG : [['html']],
       exclude: part === 'content' ? AROUND : [],
     },

@@ -78,3 +78,60 @@ async function bytesOfRecorder(): Promise<{ bytes: string; sampleRate: number }>
   await read;
   return { bytes: String(reader.result).replace(/^[^,]*,/, ''), sampleRate };
 }
+
+/** A stretch of the page's sound clock, in seconds. */
+export interface SoundSpan {
+  from: number;
+  to: number;
+}
+
+export interface PageMicrophone {
+  /** Speaks a WAV file into the microphone; ends when all of it was said. */
+  say(wav: Buffer): Promise<SoundSpan>;
+}
+
+/** From now on the page's microphone hears what the test says, and else the faint noise of a quiet room. */
+export async function fakeMicrophone(page: Page): Promise<PageMicrophone> {
+  await page.evaluate(installMicrophone);
+  return { say: (wav) => page.evaluate(sayAloud, wav.toString('base64')) };
+}
+
+/** `room` of the page's globals. Its context is the sound clock. */
+export interface PageRoom {
+  context: AudioContext;
+  microphone: MediaStreamAudioDestinationNode;
+}
+
+/** Runs in the page. */
+function installMicrophone(): void {
+  const context = new AudioContext();
+  const microphone = context.createMediaStreamDestination();
+  const noise = new AudioBuffer({ length: context.sampleRate, sampleRate: context.sampleRate });
+  noise.copyToChannel(
+    Float32Array.from({ length: noise.length }, () => (Math.random() - 0.5) / 1000),
+    0,
+  );
+  const hum = new AudioBufferSourceNode(context, { buffer: noise, loop: true });
+  hum.connect(microphone);
+  hum.start();
+  const room: PageRoom = { context, microphone };
+  Reflect.set(globalThis, 'room', room);
+  navigator.mediaDevices.getUserMedia = async () => microphone.stream.clone();
+}
+
+/** Runs in the page. */
+async function sayAloud(wav: string): Promise<SoundSpan> {
+  const { context, microphone } = Reflect.get(globalThis, 'room') as PageRoom;
+  await context.resume();
+  const bytes = Uint8Array.from(atob(wav), (letter) => letter.charCodeAt(0));
+  const buffer = await context.decodeAudioData(bytes.buffer);
+  const voice = new AudioBufferSourceNode(context, { buffer });
+  voice.connect(microphone);
+  // A start in the past would be moved to now.
+  const from = context.currentTime + 0.1;
+  await new Promise((resolve) => {
+    voice.addEventListener('ended', resolve, { once: true });
+    voice.start(from);
+  });
+  return { from, to: from + buffer.duration };
+}

@@ -19,7 +19,7 @@ it('every package of package-lock.json has a hash, on every platform', () => {
 });
 
 /** npm with this repository's .npmrc and a lock file like ours (no addresses), against a registry on loopback. */
-describe('npm ci', { timeout: 120_000 }, () => {
+describe('npm ci', () => {
   const directory = temporaryDirectory();
   const registry = createServer((request, response) => {
     if (request.url?.endsWith('.tgz')) return void response.end(tarball);

@@ -102,7 +102,7 @@ const heard = /subscribe\(\s*(['`])([a-z][^'`\n]*)\1/g;
 export function topicsPage(root: string): string {
   const found = new Map<string, Set<string>>();
   const files = globSync('apps/switchboard/**/*.ts', { cwd: root }).filter(
-    (file) => !/node_modules|\.test\.ts|fixtures|\/console\/|\/browser\//.test(file),
+    (file) => !/node_modules|\.test\.ts|\.suite\.ts|fixtures|\/console\/|\/browser\//.test(file),
   );
   for (const file of files.sort()) {
     const text = readFileSync(join(root, file), 'utf8');

@@ -10,7 +10,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 LABELS = ("yes", "no", "unsaid", "not")
-KINDS = ("made", "written", "changed", "quoted")
+KINDS = ("made", "written", "changed", "quoted", "public")
 LENGTH = 320
 CLAIM = 96
 
@@ -25,7 +25,7 @@ def open_tokenizer(base: pathlib.Path) -> Tokenizer:
 def encode(tokenizer: Tokenizer, pairs: list[dict]) -> dict[str, np.ndarray]:
     """[CLS] claim [SEP] title: passage [SEP], the passage cut at its end; `claims` counts the tokens up to the first [SEP]."""
     lefts = tokenizer.encode_batch([pair["claim"] for pair in pairs], add_special_tokens=False)
-    rights = tokenizer.encode_batch([f"{pair['title']}: {pair['passage']}" for pair in pairs], add_special_tokens=False)
+    rights = tokenizer.encode_batch([f"{pair['title']}: {pair['passage']}" if pair["title"] else pair["passage"] for pair in pairs], add_special_tokens=False)
     tokens, sizes, claims, shared = [], [], [], []
     for left, right in zip(lefts, rights):
         head = left.ids[:CLAIM]

@@ -14,20 +14,26 @@ ASKS = re.compile(r"^(hello |hi |sorry |excuse me |so |and |but |um |uh |mummy )
 NEGATED = re.compile(r"^(don't|doesn't|didn't|isn't|aren't|can't|won't)\b")
 
 
+# Marks at which the voice makes a pause and goes on: level, falling a little, falling as at an end.
+MARKS = ",,,,,,;;:."
+
+
 def spoken(text: str, pick: random.Random) -> str:
-    """Grammars have no punctuation: commas at clause ends, some in odd places, as when somebody thinks."""
+    """Grammars have no punctuation: marks at clause ends, some in odd places, as when somebody thinks."""
     tokens = text.split()
     words = []
     for place, token in enumerate(tokens):
         if token in ("/", ";"):
-            if words and pick.random() < (0.3 if token == "/" else 0.8):
-                words[-1] += ","
+            if words and pick.random() < (0.6 if token == "/" else 0.8):
+                if pick.random() < 0.12:
+                    words.append(pick.choice(FILLERS["en"]).split()[-1])
+                words[-1] += pick.choice(MARKS)
         else:
             words.append(token)
     hesitate(words, pick)
     plain = " ".join(word for word in tokens if word not in ("/", ";"))
     end = "?" if ASKS.match(plain) or NEGATED.match(plain) and pick.random() < 0.3 else "!" if pick.random() < 0.06 else "."
-    return " ".join(words).replace(",,", ",") + end
+    return re.sub(r"([,;:.])[,;:.]+", r"\1", " ".join(words)) + end
 
 
 def hesitate(words: list[str], pick: random.Random) -> None:
@@ -35,11 +41,11 @@ def hesitate(words: list[str], pick: random.Random) -> None:
         return
     if pick.random() < 0.3:
         place = pick.randrange(1, len(words) - 1)
-        words[place] = words[place].rstrip(",") + ","
+        words[place] = words[place].rstrip(",;:.") + ","
     if pick.random() < 0.12:
         place = pick.randrange(1, len(words))
         words.insert(place, pick.choice(FILLERS["en"]).split()[-1] + ",")
-        words[place - 1] = words[place - 1].rstrip(",") + ("," if pick.random() < 0.5 else "")
+        words[place - 1] = words[place - 1].rstrip(",;:.") + ("," if pick.random() < 0.5 else "")
 
 
 def main() -> None:
@@ -55,8 +61,13 @@ def main() -> None:
     for path in sorted((pathlib.Path(__file__).parent / "data").glob("en-*.txt")):
         grammar = Grammar(path)
         for template in grammar.templates:
-            for text in sorted({grammar.expand(template, pick) for _ in range(given.each)}):
+            # Pauses after a clause are the hard cases.
+            count = given.each * (3 if " / " in template or " ; " in template else 1)
+            for text in sorted({grammar.expand(template, pick) for _ in range(count)}):
                 out.append({"author": grammar.author, "text": spoken(text, pick)})
+                # The same words as a whole turn: only the voice differs.
+                if " / " in text and pick.random() < 0.5:
+                    out.append({"author": grammar.author, "text": spoken(text.split(" / ")[0], pick)})
     lines = [line for line in written(given.claims) if re.fullmatch(r"[A-Z][A-Za-z',;? ]{15,140}[.?]", line)] if given.claims else []
     for line in pick.sample(lines, min(given.written, len(lines))):
         words = line.split()

@@ -3,7 +3,7 @@
 usage: python3 speak.py PHONEMES.jsonl PIPER.onnx TOKENS.txt OUT [--seconds N] [--processes N]
 
 PHONEMES: {author, clauses: [{words, phonemes, mark}]}, one sentence a line, phonemes of espeak (en-us) by word. Writes
-the last 1.7 s before each cut at 16 kHz, with 0.15 s of what follows it, and what is known of it.
+the last 3 s before each cut at 16 kHz, with 0.15 s of what follows it, and what is known of it.
 """
 import argparse
 import json
@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 RATE = 16000
-BEFORE, AFTER = int(1.7 * RATE), int(0.15 * RATE)
+BEFORE, AFTER = int(3 * RATE), int(0.15 * RATE)
 HOP = 256
 SPEAKERS = 904
 CUTS = 5
@@ -92,7 +92,7 @@ def work(job) -> None:
             row = hesitating(row, pick)
         ids, borders = ids_of(row["clauses"], tokens)
         speaker = int(pick.integers(SPEAKERS))
-        scales = np.array([pick.uniform(0.3, 0.75), pick.uniform(0.75, 1.35), pick.uniform(0.3, 0.9)], dtype=np.float32)
+        scales = np.array([pick.uniform(0.3, 0.75), pick.uniform(0.75, 1.45), pick.uniform(0.3, 0.9)], dtype=np.float32)
         sound, frames = session.run(names, {"input": np.array([ids], dtype=np.int64), "input_lengths": np.array([len(ids)], dtype=np.int64), "scales": scales, "sid": np.array([speaker], dtype=np.int64)})
         ends = np.cumsum(frames.reshape(-1)) * HOP
         sound = resample(sound.reshape(-1))
@@ -104,6 +104,7 @@ def work(job) -> None:
             continue
         end = int(loud[-1] + 1) * 320
         exact = all(len(clause["words"]) == len(clause["phonemes"]) for clause in row["clauses"])
+        asks = row["clauses"][-1]["mark"] == "?"
         chosen = borders[:-1]
         commas = [border for border in chosen if border[3]]
         plain = [border for border in chosen if not border[3]]
@@ -116,10 +117,10 @@ def work(job) -> None:
             if exact:
                 words = [each for before in row["clauses"][:clause] for each in before["words"]] + row["clauses"][clause]["words"][: word + 1]
             sounds.append(piece(sound, place))
-            notes.append({"label": 0, "comma": comma, "speaker": speaker, "author": row["author"], "words": words})
+            notes.append({"label": 0, "comma": comma, "speaker": speaker, "author": row["author"], "asks": asks, "words": words})
         words = [each for clause in row["clauses"] for each in clause["words"]] if exact else None
         sounds.append(piece(sound, end))
-        notes.append({"label": 1, "comma": False, "speaker": speaker, "author": row["author"], "words": words, "mark": row["clauses"][-1]["mark"]})
+        notes.append({"label": 1, "comma": False, "speaker": speaker, "author": row["author"], "asks": asks, "words": words, "mark": row["clauses"][-1]["mark"]})
     np.savez(out, sounds=np.array(sounds), notes=json.dumps(notes))
 
 

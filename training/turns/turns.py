@@ -1,11 +1,11 @@
 """Makes turns from the grammars in data/ and labels every word: could the speaker have finished here?
 
-usage: python3 turns.py OUT.jsonl [--claims FOLDER] [--each N] [--seed N]
+usage: python3 turns.py OUT.jsonl [--claims FOLDER] [--each N] [--open SHARE] [--seed N]
 
 A grammar is a text file. `@name = a|b` defines a list, every other line is a template: `<name>` stands for an entry of
 the list, `(a|b|)` for one of its alternatives, ` / ` for a place where the turn might as well be over (neither a
-positive nor a negative), ` ; ` for the end of a clause after which it must go on. The first two letters of the file's
-name are the language.
+positive nor a negative, except for a share that is labelled by what follows: it goes on), ` ; ` for the end of a clause
+after which it must go on. The first two letters of the file's name are the language.
 """
 import argparse
 import json
@@ -194,14 +194,17 @@ def replacements(turns: list[dict], language: str) -> dict[str, list[str]]:
     return {word: alike[word[-2:]] for word in rare if len(alike[word[-2:]]) > 3}
 
 
-def make(data: pathlib.Path, claims: pathlib.Path | None, each: int, seed: int) -> list[dict]:
+def make(data: pathlib.Path, claims: pathlib.Path | None, each: int, seed: int, goes_on: float = 0.0) -> list[dict]:
     pick = random.Random(seed)
+    chance_of = random.Random(seed + 1)
+    either = lambda: 0 if chance_of.random() < goes_on else -1
     turns = []
     for grammar in [Grammar(path) for path in sorted(data.glob("??-*.txt"))]:
         for place, template in enumerate(grammar.templates):
             made = {grammar.expand(template, pick) for _ in range(each)}
             for text in sorted(made):
                 words, labels = labelled(text)
+                labels = [either() if label == -1 and grammar.language == "en" else label for label in labels]
                 if words:
                     turns.append({"language": grammar.language, "author": grammar.author, "template": f"{grammar.author} {place}", "held": is_held_out(template), "words": words, "labels": labels})
     count = len(turns)
@@ -209,7 +212,7 @@ def make(data: pathlib.Path, claims: pathlib.Path | None, each: int, seed: int) 
         words, labels = labelled(sentence)
         for place in range(3, len(words) - 1):
             if words[place + 1] in ADJUNCT and words[place] not in FUNCTION:
-                labels[place] = -1
+                labels[place] = either()
         if words:
             turns.append({"language": "en", "author": "claims", "template": sentence, "held": is_held_out(sentence), "words": words, "labels": labels})
     print(f"{count} turns from the grammars, {len(turns) - count} sentences of the claim judge's authors")
@@ -221,7 +224,7 @@ def make(data: pathlib.Path, claims: pathlib.Path | None, each: int, seed: int) 
         # What others said as a whole turn is no negative.
         for place in range(1, len(turn["words"])):
             if turn["labels"][place - 1] == 0 and (turn["language"], " ".join(turn["words"][:place])) in whole:
-                turn["labels"][place - 1] = -1
+                turn["labels"][place - 1] = either() if turn["language"] == "en" else -1
     out = []
     for turn in turns:
         if turn["held"]:
@@ -249,9 +252,10 @@ def main() -> None:
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--claims", type=pathlib.Path)
     parser.add_argument("--each", type=int, default=130)
+    parser.add_argument("--open", type=float, default=0.4, help="share of places after a whole clause, in English, that are labelled by what follows")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    turns = make(pathlib.Path(__file__).parent / "data", given.claims, given.each, given.seed)
+    turns = make(pathlib.Path(__file__).parent / "data", given.claims, given.each, given.seed, given.open)
     with given.out.open("w") as file:
         for turn in turns:
             file.write(json.dumps(turn, ensure_ascii=False) + "\n")

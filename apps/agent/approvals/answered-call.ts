@@ -2,6 +2,7 @@ import { anonymous, joinOrigins, type Principal, withOrigins } from '@trunkline/
 import type { Tool } from '@trunkline/llm';
 import {
   describedOrigins,
+  interruptedRule,
   originsIn,
   parseCheckpoint,
   type TurnOptions,
@@ -36,7 +37,8 @@ export async function consentOf(
     input: await inputOf(call, tools),
     shown: approvalText(approval.subject),
     decision: readVerdict(answer) === 'yes' ? 'allow' : 'deny',
-    scope: scope === 'always' && !mayAllowAlways(answeredBy) ? 'task' : scope,
+    scope:
+      scope === 'always' && (call.ask?.isTaskOnly === true || !mayAllowAlways(answeredBy)) ? 'task' : scope,
     rule: approval.subject.rule,
   };
 }
@@ -83,7 +85,7 @@ export async function allowAlways(
   policy: Pick<Policy, 'allowAlways'>,
 ): Promise<string | undefined> {
   const { ask } = call;
-  if (ask === undefined) return undefined;
+  if (ask === undefined || ask.rule === interruptedRule) return undefined;
   const reason = `approved by ${kind} ${id} on ${new Date().toISOString().slice(0, 10)}`;
   return await policy.allowAlways(requestOf(call, options), { ...ask, decision: 'ask' }, reason);
 }

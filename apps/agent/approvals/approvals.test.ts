@@ -524,6 +524,7 @@ describe('who is handed on by another service', () => {
     expect(task.status.state).toBe('completed');
     expect(answerText(task)).toContain('Your answer counts for this task.');
     expect(existsSync(join(agent.home, 'policy.yaml'))).toBe(false);
+    expect(await audited(agent, 'approval')).toMatchObject([{ result: answeredWith('for the task') }]);
   });
 });
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 const MAX_SCRIPT = 200_000;
 const token = 'the-operator-token';
 const quiet = 'knowledge: { embeddings: "off" }';

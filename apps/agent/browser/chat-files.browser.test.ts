@@ -10,7 +10,7 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('files on the chat page', () => {
   let model: ModelServer;

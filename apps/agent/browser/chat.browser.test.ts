@@ -7,7 +7,7 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages, type Page, type Route } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 const config = `
 knowledge: { embeddings: "off" }
 model: { prices: { test-model: { input: 1000, output: 2000 } } }

@@ -10,7 +10,7 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 const config = async (agent: TestAgent) =>
   (await (await agent.fetch('/api/config')).json()) as { text: string };

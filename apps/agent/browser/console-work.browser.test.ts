@@ -3,7 +3,7 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('the console', () => {
   let model: ModelServer;

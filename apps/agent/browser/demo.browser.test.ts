@@ -3,7 +3,7 @@ import { checkLooks, describeWithBrowser } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('the chat page with no key', () => {
   const pages = agentPages(async () => ({ config: 'knowledge: { embeddings: "off" }' }));
@@ -40,12 +40,12 @@ describeWithBrowser('the chat page with no key', () => {
     await say(page, 'Remind me in 2 seconds to stretch');
     await answered(page, /stretch/);
     const due = page.getByRole('article', { name: 'Turn' }).filter({ hasText: 'Scheduled in this chat' });
-    await due.getByText('Here is your reminder: stretch.').waitFor({ timeout: 30_000 });
+    await due.getByText('Here is your reminder: stretch.').waitFor({ timeout: 60_000 });
     expect(await due.getByRole('button', { name: /Edit the message|Make the answer again/ }).count()).toBe(0);
     await page.getByRole('button', { name: /^Activity/ }).click();
     const feed = page.getByRole('complementary', { name: 'Activity' });
-    await feed.getByText('Schedule ran').waitFor({ timeout: 30_000 });
-    await feed.getByText('Answer').waitFor({ timeout: 30_000 });
+    await feed.getByText('Schedule ran').waitFor({ timeout: 60_000 });
+    await feed.getByText('Answer').waitFor({ timeout: 60_000 });
     await expect.poll(() => feed.textContent(), SOON).toContain('stretch');
     await checkLooks(opened);
   });

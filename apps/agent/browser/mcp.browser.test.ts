@@ -11,7 +11,7 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('a chat with an MCP server', () => {
   let model: ModelServer | undefined;

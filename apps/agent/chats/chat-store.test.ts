@@ -66,6 +66,40 @@ describe('chat store', () => {
     expect(listed()).toEqual(['of-ava', 'of-bob-1', 'of-bob-2', 'of-bob-3']);
   });
 
+  it('looks at the chats of everybody who began some since it last looked', () => {
+    store = new ChatStore(database, { fromPrograms: 3, turns: 4, trimEvery: 6 });
+    for (let number = 1; number <= 5; number += 1) save(`ann-${number}`, 'Hello', 'a2a', 'person:ann');
+    expect(listed()).toHaveLength(5);
+    save('ben-1', 'Hello', 'a2a', 'person:ben');
+    expect(listed()).toEqual(['ann-3', 'ann-4', 'ann-5', 'ben-1']);
+    expect(store.turns('ann-1', 10)).toEqual([]);
+    expect(store.turns('ann-3', 10)).toHaveLength(1);
+  });
+
+  it('looks at the chats of everybody when it first looks after a start', () => {
+    store = new ChatStore(database, { fromPrograms: 3, turns: 4, trimEvery: 6 });
+    for (let number = 1; number <= 5; number += 1) save(`ann-${number}`, 'Hello', 'a2a', 'person:ann');
+    store = new ChatStore(database, { fromPrograms: 3, turns: 4, trimEvery: 1 });
+    save('ben-1', 'Hello', 'a2a', 'person:ben');
+    expect(listed()).toEqual(['ann-3', 'ann-4', 'ann-5', 'ben-1']);
+  });
+
+  it('looks at the same chats again when it could not delete', () => {
+    store = new ChatStore(database, { fromPrograms: 3, turns: 4, trimEvery: 10 });
+    const saveLong = (times: number) => {
+      for (let time = 0; time < times; time += 1) save('long', 'Hello', 'chat', 'person:ben');
+    };
+    saveLong(10);
+    for (let number = 1; number <= 5; number += 1) save(`ann-${number}`, 'Hello', 'a2a', 'person:ann');
+    const broken = `BEFORE DELETE ON chat_turn WHEN old.session_id = 'long'`;
+    database.exec(`CREATE TRIGGER broken ${broken} BEGIN SELECT raise(ABORT, 'broken'); END`);
+    expect(() => saveLong(5)).toThrow('broken');
+    expect(listed()).toHaveLength(6);
+    database.exec('DROP TRIGGER broken');
+    saveLong(10);
+    expect(listed()).toEqual(['ann-3', 'ann-4', 'ann-5', 'long']);
+  });
+
   it('keeps the newest turns of a chat that never ends', () => {
     for (let count = 0; count < 9; count += 1) save('system:activity', `Bell ${count}`, 'inbox');
     const kept = store.turns('system:activity', 100).map(({ turn: { entries } }) => entries[0]);
@@ -126,7 +160,7 @@ describe('chat faults', () => {
     expect(await titles()).toEqual([]);
     disk.exec('DROP TRIGGER full');
     disk.close();
-    await expect.poll(titles, { timeout: 10_000 }).toEqual(['What is 2 + 3?: completed']);
+    await expect.poll(titles, { timeout: 60_000 }).toEqual(['What is 2 + 3?: completed']);
   });
 
   it('shows what the model thinks apart from the answer, and sends it back to nobody', async () => {

@@ -68,6 +68,8 @@ export class ChatStore {
   readonly #database: Database;
   readonly #limits: ChatLimits;
   #saves = 0;
+  /** Owners of turns since the last trim; undefined, for everybody, before the first one of this process. */
+  #ownersToTrim: Set<string> | undefined;
 
   constructor(database: Database, limits = usualLimits) {
     this.#database = database;
@@ -77,6 +79,9 @@ export class ChatStore {
   /** The conversation has the owner of its first turn. */
   save(turn: ChatTurn, origin: ChatOrigin, owner = 'anonymous'): void {
     const root = this.rootOf(turn.session_id);
+    this.#saves += 1;
+    this.#ownersToTrim?.add(owner);
+    const isTrimDue = this.#saves % this.#limits.trimEvery === 0;
     this.#database.transaction(() => {
       this.#database
         .prepare(
@@ -92,9 +97,10 @@ export class ChatStore {
            ON CONFLICT (task_id) DO UPDATE SET turn = excluded.turn`,
         )
         .run(turn.task_id, turn.session_id, JSON.stringify(turn));
-      this.#saves += 1;
-      if (this.#saves % this.#limits.trimEvery === 0) this.#trim(turn.session_id);
+      if (isTrimDue) this.#trim(turn.session_id);
     });
+    // Not within the transaction: if that fails, nothing was trimmed.
+    if (isTrimDue) this.#ownersToTrim = new Set();
   }
 
   /** Gives a conversation another title, unless it has got one meanwhile. Returns whether it did. */
@@ -307,11 +313,23 @@ export class ChatStore {
     return this.#database.prepare<{ task_id: string }>(sql).get(sessionId)?.task_id;
   }
 
+  #owners(): string[] {
+    const rows = this.#database.prepare<{ owner: string }>('SELECT DISTINCT owner FROM chat').all();
+    return rows.map(({ owner }) => owner);
+  }
+
   #trim(sessionId: string): void {
     const { fromPrograms, turns } = this.#limits;
-    const ages = `SELECT session_id, row_number() OVER (PARTITION BY owner ORDER BY updated_at DESC) AS age
-      FROM chat WHERE origin IN ('a2a', 'inbox')`;
-    this.#forget(`SELECT session_id FROM (${ages}) WHERE age > ?1`, fromPrograms);
+    for (const owner of this.#ownersToTrim ?? this.#owners()) {
+      const old = this.#database
+        .prepare<{ session_id: string }>(
+          `SELECT session_id FROM chat WHERE owner = ? AND origin IN ('a2a', 'inbox')
+           ORDER BY updated_at DESC, session_id DESC LIMIT -1 OFFSET ?`,
+        )
+        .all(owner, fromPrograms)
+        .map(({ session_id }) => session_id);
+      if (old.length > 0) this.#forget('SELECT value FROM json_each(?1)', JSON.stringify(old));
+    }
     this.#database
       .prepare(
         `DELETE FROM chat_turn WHERE session_id = ?1 AND number <= (

@@ -1,6 +1,6 @@
 import type { HttpError } from '@trunkline/http';
 import { type Principal, quotaKey } from '@trunkline/identity';
-import { defineTool, ModelError, type PausingTool, withCallSettings } from '@trunkline/llm';
+import { defineTool, isRetryable, ModelError, type PausingTool, withCallSettings } from '@trunkline/llm';
 import {
   compactionNote,
   type EndEvent,
@@ -49,12 +49,15 @@ interface AgentModelDeps {
   outsideAnswers: OutsideAnswers;
 }
 
-/** The agent as a model; it answers whatever model a request names. */
+/**
+ * The agent as a model; it answers whatever model a request names. One name is of its model alone, for programs that
+ * bring instructions and tools of their own, such as coding agents: with both, models write files at the wrong place.
+ */
 export function agentModel(deps: AgentModelDeps): OpenAiApi {
   const { agentName } = deps;
   return {
     ownedBy: 'trunkline',
-    models: () => [agentName],
+    models: () => [agentName, aloneName(agentName)],
     findModel: () => (call) => answer(call, deps),
     defaultModel: () => agentName,
     refusal: (principal) => deps.owners.room(quotaKey(principal), 0),
@@ -63,6 +66,10 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
     files: true,
     parameters: () => modelParameters,
   };
+}
+
+function aloneName(agentName: string): string {
+  return `${agentName}/model`;
 }
 
 async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerator<AnswerEvent, void> {
@@ -125,7 +132,7 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
  */
 async function* turn(
   { request, principal: asker, signal, isSummary }: CompletionCall,
-  { graph: compiled, observe, owners, content, outsideAnswers }: AgentModelDeps,
+  { agentName, graph: compiled, observe, owners, content, outsideAnswers }: AgentModelDeps,
   refused: RefusedParameters,
 ): AsyncGenerator<TurnEvent, void> {
   const graph = await compiled();
@@ -143,7 +150,8 @@ async function* turn(
   const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
   const callers = callerTools(request);
   const files = content.turnFiles(place);
-  const own = isSummary
+  const isAlone = isSummary || request.model === aloneName(agentName);
+  const own = isAlone
     ? []
     : [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent, files })];
   const compaction = graph.compaction();
@@ -153,7 +161,7 @@ async function* turn(
       withCallSettings(model, callSettings(request), (names) => refused.note(names)),
       request,
     ),
-    instructions: [isSummary ? '' : graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
+    instructions: [isAlone ? '' : graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
     tools: [...callers, ...own.filter(({ name }) => !callers.some((tool) => tool.name === name))],
     requiredTool: forced?.type === 'tool' ? forced.toolName : undefined,
     limits: spending.limits,
@@ -188,15 +196,21 @@ function linkTo({ id, name, mediaType }: StoredFile, content: AgentContent): str
   return `\n\n${mediaType.startsWith('image/') ? '!' : ''}[${label}](${content.link(id)})`;
 }
 
-/** The endpoint's rate limit is passed on; every other failure of a turn is a bad gateway. */
+/**
+ * The endpoint's rate limit is passed on; every other failure of a turn is a bad gateway, which clients try again unless
+ * a header that OpenAI's libraries read says that it would fail again.
+ */
 function failure({
   code,
   message,
   retryAfterMs,
 }: Pick<ErrorEvent, 'code' | 'message'> & { retryAfterMs?: number | undefined }): HttpError {
   const kind = code === 'rate-limited' ? openAiErrors.rate_limit_error : openAiErrors.upstream_error;
-  if (retryAfterMs === undefined) return kind({ message });
-  return kind({ message }, { headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } });
+  const headers = {
+    ...(!isRetryable(code) && { 'x-should-retry': 'false' }),
+    ...(retryAfterMs !== undefined && { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }),
+  };
+  return kind({ message }, { headers });
 }
 
 /** A content filter ends an answer, as OpenAI's API has it; every other failure is thrown. */
@@ -268,13 +282,28 @@ async function toMessages(
 ): Promise<Messages> {
   const toolNames = new Map<string, string>();
   const told: Messages = [];
-  for (const entry of messages) {
+  for (const [index, entry] of messages.entries()) {
     for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
     if (entry.role === 'user') told.push(await userMessage(entry));
     if (entry.role === 'assistant') told.push(assistantMessage(entry, isOutside));
-    if (entry.role === 'tool') told.push(toolMessage(entry, toolNames));
+    if (entry.role !== 'tool') continue;
+    told.push(toolMessage(entry, toolNames));
+    // Results stand together, so their files follow the last of them.
+    const isLast = messages[index + 1]?.role !== 'tool';
+    const files = isLast ? filesOfResults(messages.slice(0, index + 1)) : undefined;
+    if (files !== undefined) told.push(await userMessage(files));
   }
   return told;
+}
+
+/** Models take pictures and files from the user alone. */
+function filesOfResults(messages: readonly RequestMessage[]): RequestMessage | undefined {
+  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1);
+  const files = results.flatMap(({ content }) =>
+    Array.isArray(content) ? content.filter(({ type }) => type !== 'text') : [],
+  );
+  if (files.length === 0) return undefined;
+  return { role: 'user', content: [{ type: 'text', text: 'What the tools returned:' }, ...files] };
 }
 
 function assistantMessage(

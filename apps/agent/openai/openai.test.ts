@@ -43,6 +43,7 @@ describe("the agent behind OpenAI's own client [A129]", () => {
       message: { role: 'assistant', content: 'Four.' },
       finish_reason: 'stop',
     });
+    expect(answer).toMatchObject({ system_fingerprint: null });
     expect(answer.usage).toEqual({ prompt_tokens: 15, completion_tokens: 7, total_tokens: 22 });
     expect(JSON.stringify(model.chats().at(-1)?.messages[0])).toContain('Be brief.');
   });
@@ -166,6 +167,59 @@ describe("the agent behind OpenAI's own client [A129]", () => {
     model.enqueue('It says 42.');
     await client.responses.create({ model: name, input: [{ role: 'user', content: [file] }] });
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('The answer is 42.');
+  });
+
+  it('shows the model the pictures that tools of the caller return, after the last result', async () => {
+    const image_url = { url: 'data:image/png;base64,iVBORw0KGgo=' };
+    const call = (id: string) => ({
+      id,
+      type: 'function' as const,
+      function: { name: 'view', arguments: '{}' },
+    });
+    const picture = [
+      { type: 'text' as const, text: 'Seen.' },
+      { type: 'image_url' as const, image_url },
+    ];
+    // The published form of a result is text alone; programs send pictures all the same.
+    const messages = [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+      { role: 'tool', tool_call_id: 'a', content: picture },
+      { role: 'tool', tool_call_id: 'b', content: 'Nothing.' },
+    ] as OpenAI.ChatCompletionMessageParam[];
+    const input = [
+      { role: 'user', content: 'Look.' },
+      ...['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name: 'view', arguments: '{}' })),
+      {
+        type: 'function_call_output',
+        call_id: 'a',
+        output: [
+          { type: 'input_text', text: 'Seen.' },
+          { type: 'input_image', image_url: image_url.url },
+        ],
+      },
+      { type: 'function_call_output', call_id: 'b', output: 'Nothing.' },
+    ] as OpenAI.Responses.ResponseInput;
+    const name = 'trunkline-agent';
+    for (const send of [
+      () => client.chat.completions.create({ model: name, messages }),
+      () => client.responses.create({ model: name, input }),
+    ]) {
+      model.enqueue(write('owned.md'), 'Red.');
+      await send();
+      const told = model.chats().at(-1)?.messages.slice(-6) ?? [];
+      expect(told.map(({ role }) => role)).toEqual([
+        'assistant',
+        'tool',
+        'tool',
+        'user',
+        'assistant',
+        'tool',
+      ]);
+      expect(withoutFence(told[1]?.content)).toBe('Seen.');
+      expect(told[3]?.content).toMatchObject([{ type: 'text' }, { type: 'image_url', image_url }]);
+      expect(withoutFence(told.at(-1)?.content)).toContain('text from outside');
+    }
   });
 
   const write = (path: string) => ({
@@ -294,6 +348,36 @@ describe("the agent behind OpenAI's own client [A129]", () => {
       () => undefined,
       (error: unknown) => error as APIError,
     );
+
+  it('gives its model alone under a name of its own, with the instructions and tools of the caller', async () => {
+    const shell = {
+      type: 'function' as const,
+      name: 'shell',
+      parameters: { type: 'object' },
+      strict: null,
+    };
+    const asked = { input: 'Write a.txt.', instructions: 'You are a coding agent.', tools: [shell] };
+    const toolCalls = [{ name: 'shell', arguments: {} }];
+    const offered = async (name: string) => {
+      model.enqueue({ toolCalls });
+      const { output } = await client.responses.create({ ...asked, model: name });
+      expect(output).toMatchObject([{ type: 'function_call', name: 'shell' }]);
+      return model.chats().at(-1);
+    };
+    const alone = await offered('trunkline-agent/model');
+    expect(alone?.messages[0]).toEqual({ role: 'system', content: 'You are a coding agent.' });
+    expect(alone?.tools?.map((tool) => tool.function.name)).toEqual(['shell']);
+    const agentToo = await offered('trunkline-agent');
+    expect(agentToo?.tools?.map((tool) => tool.function.name)).toContain('write_file');
+  });
+
+  it("says of a failure that would come again that it is not worth another try, as OpenAI's client asks", async () => {
+    const eager = new OpenAI({ baseURL: `${agent.url}/v1`, apiKey: 'secret-token', maxRetries: 2 });
+    const before = model.chats().length;
+    model.enqueue({ fault: 'status', status: 400 });
+    await expect(eager.chat.completions.create(ask('Hi'))).rejects.toMatchObject({ status: 502 });
+    expect(model.chats().length - before).toBe(1);
+  });
 
   it('mirrors the rate limit of the endpoint', async () => {
     const limited = { fault: 'status', status: 429, retryAfter: '0' } as const;

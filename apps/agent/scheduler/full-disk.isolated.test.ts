@@ -58,7 +58,7 @@ describe.skipIf(disk.leftOut !== undefined)('a one-shot that comes due while the
     // As after an answer that was lost.
     await invoke(
       { jobId: 'once', prompt, principal: anonymous, fireId: fires[0] ?? '' },
-      AbortSignal.timeout(30_000),
+      AbortSignal.timeout(60_000),
     );
     expect(model.chats()).toHaveLength(1);
     const tasks = (await (await agent.fetch('/tasks', { headers: { 'a2a-version': '1.0' } })).json()) as {

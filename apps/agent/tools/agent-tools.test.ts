@@ -194,7 +194,7 @@ it('lists and consults peers [A092]', async () => {
   );
   stop();
   expect(await callTool(consult, { name: 'scout', message: 'x' })).toBe(
-    'Error: The agent scout could not be reached.',
+    'Error: The agent scout could not be reached (connection refused).',
   );
 });
 

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 /** Programs take their time to start on a busy machine. */
-const longTest = { timeout: 60_000 };
+const longTest = { timeout: 240_000 };
 
 /** A whole agent whose model follows a script. */
 const commandsOn = 'filesystem: { run_command: true }';

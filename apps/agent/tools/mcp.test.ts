@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const longTest = { timeout: 120_000 };
+const longTest = { timeout: 240_000 };
 const scriptOf = (name: string) =>
   createRequire(import.meta.url).resolve(`@modelcontextprotocol/sdk/examples/server/${name}.js`);
 
@@ -36,8 +36,13 @@ async function startExample(...given: string[]): Promise<string> {
   return url;
 }
 
-async function startWith(config: string, more: Pick<TestAgentOptions, 'env' | 'home'> = {}) {
+async function startWith(
+  config: string,
+  { reply, ...more }: Pick<TestAgentOptions, 'env' | 'home'> & { reply?: string } = {},
+) {
   const model = await startModelServer();
+  // There before the agent is, which may go on with a task at once.
+  if (reply !== undefined) model.enqueue(reply);
   const env = { LLM_GATEWAY_URL: model.url, LLM_MODEL: 'test-model', LLM_API_KEY: 'k', ...more.env };
   const agent = await startAgent({ ...more, env, config: `knowledge: { embeddings: "off" }\n${config}` });
   cleanups.push(
@@ -427,8 +432,7 @@ describe('a client', longTest, () => {
     await waitFor(() => first.model.chats().length === 1, { timeoutMs: 60_000 });
     await client.close();
     await first.agent.stop();
-    const { agent, model } = await startWith('', options);
-    model.enqueue('At last.');
+    const { agent } = await startWith('', { ...options, reply: 'At last.' });
     const { client: again } = await connect(agent.url);
     const result = await again.experimental.tasks.getTaskResult(task.taskId, CallToolResultSchema);
     expect(textOf(result)).toMatch(/^At last\./);

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger } from '@trunkline/config';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
@@ -88,4 +88,19 @@ it('quotes nothing that came from outside', async () => {
   expect(digest).not.toContain('About a look');
   expect(digest).toContain('a message from outside, answered with text from outside');
   expect(digest).toContain('asked "a look"');
+});
+
+it('keeps the newest files, however many sessions there are until the next start', async () => {
+  const memory = new SessionMemory({ directory: home.path, write: true, maxFiles: 10, logger });
+  await memory.load();
+  const keepTen = async (prefix: string) => {
+    for (let number = 0; number < 10; number += 1) memory.keep(session(`${prefix}${number}`, 'a topic'));
+    await memory.settled();
+    return readdirSync(home.path).sort();
+  };
+  const old = await keepTen('old');
+  expect(old).toHaveLength(10);
+  for (const name of old) utimesSync(join(home.path, name), 1, 1);
+  const left = await keepTen('new');
+  expect(left).toEqual(old.map((name) => name.replace('old', 'new')));
 });

@@ -1,8 +1,8 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { estimateTokens } from '@trunkline/loop';
-import { BoundedMap } from '@trunkline/std';
+import { BoundedMap, systemCode } from '@trunkline/std';
 import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
@@ -27,6 +27,8 @@ export interface SessionMemoryOptions {
   directory: string;
   /** False: nothing is written, what is there is still read. */
   write: boolean;
+  /** Older files are deleted, at the start and after as many writes: a running service has twice as many at most. */
+  maxFiles?: number;
   logger: Logger;
 }
 
@@ -36,8 +38,7 @@ interface Outside {
   answer: boolean;
 }
 
-/** Older files are deleted. */
-const maxFiles = 1000;
+const usualFiles = 1000;
 /** More sessions than this are not held in memory. */
 const maxRecent = 100;
 const maxQuoteLength = 240;
@@ -47,9 +48,12 @@ export class SessionMemory {
   readonly #options: SessionMemoryOptions;
   readonly #recent = new BoundedMap<string, SessionRecord>(maxRecent);
   readonly #writes = new Set<Promise<void>>();
+  readonly #maxFiles: number;
+  #writesSinceTrim = 0;
 
   constructor(options: SessionMemoryOptions) {
     this.#options = options;
+    this.#maxFiles = options.maxFiles ?? usualFiles;
   }
 
   /** Reads the newest files, and removes the oldest where there are too many. */
@@ -59,7 +63,7 @@ export class SessionMemory {
       (entry) => entry !== undefined,
     );
     records.sort((left, right) => left.record.timestamp.localeCompare(right.record.timestamp));
-    for (const { name } of records.slice(0, -maxFiles)) await rm(join(this.#options.directory, name));
+    for (const { name } of records.slice(0, -this.#maxFiles)) await rm(join(this.#options.directory, name));
     const shared = records.filter(({ record }) => !isOfOneConversation(record.scope));
     for (const { record } of shared.slice(-maxRecent)) this.#recent.set(record.session_id, record);
   }
@@ -115,14 +119,33 @@ export class SessionMemory {
 
   #write(record: SessionRecord): void {
     // No safer than the conversation itself, whose rows wait for no disk either.
-    const write = writeFileAtomic(this.#fileOf(record.session_id), JSON.stringify(record, null, 2), {
-      sync: false,
-    })
-      .catch((error: unknown) =>
-        this.#options.logger.error({ err: error }, 'failed to store session summary'),
-      )
-      .finally(() => this.#writes.delete(write));
-    this.#writes.add(write);
+    this.#run(
+      writeFileAtomic(this.#fileOf(record.session_id), JSON.stringify(record, null, 2), { sync: false }),
+      'failed to store session summary',
+    );
+    this.#writesSinceTrim += 1;
+    if (this.#writesSinceTrim < this.#maxFiles) return;
+    this.#writesSinceTrim = 0;
+    this.#run(this.#trim(), 'failed to delete old session summaries');
+  }
+
+  #run(work: Promise<void>, failure: string): void {
+    const run = work
+      .catch((error: unknown) => this.#options.logger.error({ err: error }, failure))
+      .finally(() => this.#writes.delete(run));
+    this.#writes.add(run);
+  }
+
+  async #trim(): Promise<void> {
+    const { directory } = this.#options;
+    await Promise.all(this.#writes);
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
+    const files = await Promise.all(names.map((name) => writtenAt(join(directory, name))));
+    files.sort((left, right) => left.at - right.at);
+    for (const { file, at } of files.slice(0, -this.#maxFiles)) {
+      // A session that went on meanwhile has written its file anew.
+      if ((await writtenAt(file)).at === at) await rm(file, { force: true });
+    }
   }
 
   #fileOf(sessionId: string): string {
@@ -149,4 +172,14 @@ function summaryOf(
   const question = outside.question ? 'a message from outside' : `asked "${oneLine(asked, maxQuoteLength)}"`;
   const answer = outside.answer ? 'with text from outside' : `"${oneLine(final_output, maxQuoteLength)}"`;
   return `${question}, answered ${answer}`;
+}
+
+/** A file that somebody deleted meanwhile counts as the oldest. */
+async function writtenAt(file: string): Promise<{ file: string; at: number }> {
+  try {
+    return { file, at: (await stat(file)).mtimeMs };
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return { file, at: 0 };
+    throw error;
+  }
 }

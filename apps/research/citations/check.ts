@@ -2,7 +2,15 @@ import type { Judge } from '../api-types.ts';
 import { mayBeEnglish, type Span } from '../text/sentences.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
-import { denies, readingsOf, type Statement, statementOf, type Token, withoutNegation } from './statement.ts';
+import {
+  denies,
+  lowerText,
+  readingsOf,
+  type Statement,
+  statementOf,
+  type Token,
+  withoutNegation,
+} from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
 import { readCell } from './tables.ts';
 
@@ -21,21 +29,22 @@ const FIGURE = 1.2;
 export function checkClaim(claimText: string, document: CheckedDocument): Verdict {
   const claim = statementOf(plainClaim(claimText));
   const cell = readCell(plainClaim(claimText), document);
-  if (cell !== undefined)
+  if (cell !== undefined && isPlain(cell))
     return certainly(
       cell.reading === 'same',
       cell.reading === 'same' ? '' : DIFFERENCES.figure,
       cell.span,
       1,
     );
-  const quoted = document.sentences.find(({ statement }) => isQuote(claim, statement));
+  const quoted = document.sentences.find((each) => isQuote(claim, each.statement) && isPlain(each));
   if (quoted !== undefined) return certainly(true, '', quoted.span, 1);
   const { passage, score } = nearestPassage(claim, document);
   // Which words may be left out is known of English alone.
   const isEnglish = document.inventory.isEnglish && mayBeEnglish(claimText);
-  const read: { reading: CloseReading | Difference; span: Span }[] = isEnglish
+  const all: { reading: CloseReading | Difference; span: Span }[] = isEnglish
     ? closeReadings(claim, document)
     : oneDifference(claim, document);
+  const read = all.filter(isPlain);
   const same = read.find(({ reading }) => reading === 'same');
   const [other] = read.flatMap(({ reading, span }) =>
     reading === 'same' || reading === 'alike' ? [] : [{ reading, span }],
@@ -58,6 +67,11 @@ const DIFFERENCES: Record<Exclude<CloseReading, 'same'>, string> = {
   share: 'the passage says it of some only',
 };
 
+/** Nothing in it was crossed out, so that its words hold as they stand; else a judge must say which do. */
+function isPlain({ span }: { span: Span | undefined }): boolean {
+  return span?.text.includes('~~') !== true;
+}
+
 function certainly(supported: boolean, reason: string, passage: Span | undefined, score: number): Verdict {
   return { supported, certain: true, judge: 'rules', score, reason, passage };
 }
@@ -68,7 +82,7 @@ const QUOTED = 0.85;
 function isQuote(claim: Statement, sentence: Statement): boolean {
   const { length } = claim.tokens;
   if (length < 4 || length > sentence.tokens.length || length < sentence.tokens.length * QUOTED) return false;
-  if (denies(lowerText(sentence.tokens.slice(length)))) return false;
+  if (denies(lowerText({ tokens: sentence.tokens.slice(length) }))) return false;
   return claim.tokens.every((token, at) => token.lower === sentence.tokens[at]?.lower);
 }
 
@@ -91,7 +105,7 @@ const LEAST_WORDS = 4;
 type Difference = 'figure' | 'denied' | 'alike';
 
 function differenceOf(own: readonly Token[], theirs: readonly Token[]): Difference | undefined {
-  const [left, right] = [lowerText(own), lowerText(theirs)];
+  const [left, right] = [lowerText({ tokens: own }), lowerText({ tokens: theirs })];
   if (denies(left) !== denies(right) && bareWords(left) === bareWords(right)) return 'denied';
   if (own.length !== theirs.length) return undefined;
   const other = own.flatMap((token, at) => (token.lower === theirs[at]?.lower ? [] : [at]));
@@ -100,10 +114,6 @@ function differenceOf(own: readonly Token[], theirs: readonly Token[]): Differen
   if (other.length !== 1 || !isFigure(at)) return undefined;
   const values = readingsOf(theirs[at]?.text ?? '');
   return readingsOf(own[at]?.text ?? '').some((value) => values.includes(value)) ? 'alike' : 'figure';
-}
-
-function lowerText(tokens: readonly Token[]): string {
-  return tokens.map(({ lower }) => lower).join(' ');
 }
 
 function bareWords(text: string): string {

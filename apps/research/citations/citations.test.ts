@@ -6,6 +6,7 @@ import {
   heldOutSets,
   judgedByRules,
   judgedWithModel,
+  languageSets,
   opinionsIn,
   plantedClaims,
   type RecordedOpinion,
@@ -17,6 +18,9 @@ import {
 import { checkClaim } from './check.ts';
 import { prepareDocument } from './document.ts';
 import { CitationChecker } from './report.ts';
+
+/** Without `blind`, by which nothing is chosen. */
+const OLDER_SETS = heldOutSets().filter((set) => !set.startsWith('blind'));
 
 const text = `The old lighthouse on Skagen was built in 1858 and is 46 metres tall. It replaced a smaller tower that had been lit since 1747.
 The keeper, Hans Jensen, did not leave his post during the storm of 1881. Visitors may climb 210 steps to the lamp room.`;
@@ -87,6 +91,20 @@ describe('the citation checker without a model', () => {
     ]);
   });
 
+  it.each([
+    ['Version 3 reads files in the .old format [1].', 'Version 3 reads files in the .old format.'],
+    ['It runs on [1] .NET 8 and later.', 'It runs on .NET 8 and later.'],
+    ['Lines may end in [1] , or in !important .', 'Lines may end in, or in !important .'],
+    ['The rule [1] ::before adds text [1] .', 'The rule ::before adds text.'],
+    ['The value is “about .5 [1] ”.', 'The value is “about .5 ”.'],
+    ['Le phare est ouvert au public en été [1] !', 'Le phare est ouvert au public en été!'],
+    ['Le phare est ouvert au public en été !', 'Le phare est ouvert au public en été !'],
+  ])('takes citations out of "%s" and nothing else', async (draft, text) => {
+    const checker = new CitationChecker([{ number: 1, title: 'Skagen lighthouse', text: 'It is white.' }]);
+    const [[line] = []] = await checker.checkDrafts([{ draft, candidates: [1] }]);
+    expect(line?.sentences.map((sentence) => [sentence.text, sentence.statement])).toEqual([[text, text]]);
+  });
+
   it('checks short sentences, and whatever cites something', async () => {
     const checker = new CitationChecker([{ number: 1, title: 'Skagen lighthouse', text }]);
     const [[line] = []] = await checker.checkDrafts([
@@ -104,9 +122,7 @@ describe('the citation checker without a model', () => {
     ['The keeper, Hans Jensen, did not leave his post.', true],
     ['The keeper, Hans Jensen, left his post during the storm of 1881.', false],
     ['The old lighthouse on Skagen was built in 1885.', false],
-    ['The tower has a height of 527 metres.', false],
-    ['Penguins breed on icy Antarctic shelves.', false],
-  ])('is sure of what has the words of the page, or stands nowhere on it: %s', (claim, supported) => {
+  ])('is sure of what has the words of the page, or differs in one thing: %s', (claim, supported) => {
     expect(check(claim)).toMatchObject({ supported, certain: true, judge: 'rules' });
   });
 
@@ -179,6 +195,38 @@ describe('the citation checker without a model', () => {
     expect(await check('Empty an old cache of the browser')).toBe('withheld');
   });
 
+  /** What becomes of a sentence without a citation that a page has word for word. */
+  const changeOf = async (sentence: string) => {
+    const page = `${sentence} Nothing else is known of the matter.`;
+    const checker = new CitationChecker([{ number: 1, title: '', text: page }]);
+    const [[line] = []] = await checker.checkDrafts([{ draft: sentence, candidates: [1] }]);
+    return line?.sentences[0]?.change;
+  };
+
+  it.each([
+    'Get 5 % off all stations in spring.',
+    'Get 20 % off all stations in spring.',
+    'Grab one of the last stations in spring.',
+    'Choose stations that are built by Brontal.',
+    'For clean power, choose Brontal stations in spring.',
+    'The station kit is now down to $19.99!',
+    'You get a voucher with each station kit.',
+    'We build you a station in a week.',
+  ])('ties no order and no offer to a page: %s', async (sentence) => {
+    expect(await changeOf(sentence)).not.toBe('added');
+  });
+
+  it.each([
+    'Grab had 5 million drivers in that year.',
+    'Join operations in SQL are costly on large tables.',
+    'In Java, try blocks catch what a method throws.',
+    'A ticket for the tower costs $19.99 in summer.',
+    'Chile introduced a voucher system for schools in 1981.',
+    'Act 12 of the law shows what you owe the US.',
+  ])('ties a statement to a page: %s', async (sentence) => {
+    expect(await changeOf(sentence)).toBe('added');
+  });
+
   it('does not take what is to be for what is', () => {
     const page = prepareDocument('', 'The new harbour bridge is to open for cars in spring.');
     expect(checkClaim('The new harbour bridge is open for cars.', page).certain).toBe(false);
@@ -195,14 +243,19 @@ describe('the citation checker without a model', () => {
     'Since 1747 a light has warned ships off Skagen.',
     'The keeper stayed where he was in 1881.',
     'One may go up to the lamp.',
+    'Penguins breed on icy Antarctic shelves.',
   ])('doubts where the claim is put freely: %s', (claim) => {
     expect(check(claim).certain).toBe(false);
   });
 
-  it.each(['tuning', 'held-out'])('is right about what it is sure of in the set %s', (set) => {
-    const judged = judgedByRules(plantedClaims(set));
+  it.each([
+    ['the set that the rules were made with', ['tuning']],
+    ['sets that only measure', [...OLDER_SETS, ...languageSets().map(({ set }) => set)]],
+  ])('is right in over 98 of 100 of what it is sure of: %s', (_, sets) => {
+    const judged = sets.flatMap((set) => judgedByRules(plantedClaims(set)));
     const { sure } = scoreOf(judged);
-    expect(sure.right / sure.total).toBeGreaterThanOrEqual(0.95);
+    expect(sure.total).toBeGreaterThanOrEqual(50);
+    expect(sure.right / sure.total).toBeGreaterThan(0.98);
     expect(
       judged.filter(({ verdict }) => !verdict.certain).every(({ verdict }) => verdict.judge === 'none'),
     ).toBe(true);

@@ -1,4 +1,4 @@
-import type { Statement, Token } from './statement.ts';
+import { readingsOf, type Statement, type Token } from './statement.ts';
 import { areOpposites, areSynonyms } from './synonyms.ts';
 
 /** What a sentence says of a claim that has nearly its words: the same, or the one thing that makes the difference. */
@@ -86,7 +86,8 @@ function align(
       continue;
     }
     const difference = differenceAt(token, theirs[place], names);
-    if (difference === undefined) return undefined;
+    // Whether "in 1990–91" says "in 1991" is for a judge.
+    if (difference === undefined || isWithin(token, theirs, place)) return undefined;
     differences.push(difference);
     if (difference !== 'denied' || isHelper(theirs[place]?.lower)) place += 1;
   }
@@ -108,9 +109,19 @@ function gapBefore(
     const other = theirs[place + gap];
     if (other === undefined) return undefined;
     if (isSame(token, other)) return gap;
-    if (!mayBeLeftOut(other, theirs[place + gap - 1])) return undefined;
+    if (isRange(theirs, place + gap) || !mayBeLeftOut(other, theirs[place + gap - 1])) return undefined;
   }
   return undefined;
+}
+
+/** "1990–1991": two numbers with nothing but a dash between them. */
+function isRange(tokens: readonly Token[], place: number): boolean {
+  return tokens[place]?.kind === 'number' && tokens[place + 1]?.kind === 'number';
+}
+
+function isWithin({ text }: Token, theirs: readonly Token[], place: number): boolean {
+  const numberAt = (at: number) => Number(theirs[at]?.text);
+  return isRange(theirs, place) && Number(text) >= numberAt(place) && Number(text) <= numberAt(place + 1);
 }
 
 const PLACES = words('in at near on off');
@@ -131,7 +142,11 @@ function differenceAt(
 ): CloseReading | undefined {
   if (isNegator(token)) return 'denied';
   if (other === undefined || token.kind !== other.kind) return undefined;
-  if (token.kind === 'number') return 'figure';
+  // "1.200" may be "1200", and "-5" is not "5": a judge must say.
+  if (token.kind === 'number')
+    return readingsOf(token.text).some((value) => readingsOf(other.text).includes(value))
+      ? undefined
+      : 'figure';
   if (ALL.has(token.lower) && SOME.has(other.lower)) return 'share';
   if (areOtherNames(token, other, names)) return 'name';
   return areOpposites(token.stem, other.stem) ? 'opposite' : undefined;
@@ -153,7 +168,7 @@ function isSame(token: Token, other: Token | undefined): boolean {
   if (token.lower === other.lower) return true;
   if ([PERCENT, ABOUT].some((alike) => alike.has(token.lower) && alike.has(other.lower))) return true;
   if (token.kind === 'number' || other.kind === 'number')
-    return token.kind === other.kind && token.text.replaceAll(',', '') === other.text.replaceAll(',', '');
+    return token.kind === other.kind && token.lower.replaceAll(',', '') === other.lower.replaceAll(',', '');
   if (isHelper(token.lower) && isHelper(other.lower)) return true;
   return (
     token.content &&

@@ -1,7 +1,7 @@
 import { BoundedMap } from '@trunkline/std';
 import { sentenceSpans } from '../text/sentences.ts';
 import { callOf } from './calls.ts';
-import { missingFigure, prepareDocument } from './document.ts';
+import { absentFigures, prepareDocument } from './document.ts';
 import type { Opinion, Question, SecondJudge } from './second-judge.ts';
 import { readingsOf, statementOf } from './statement.ts';
 
@@ -92,7 +92,7 @@ export function* controlsFor({ title, excerpt }: Pick<Question, 'title' | 'excer
     if (text.length < SHORTEST || text.length > LONGEST || callOf(text) !== undefined) continue;
     for (const { text: figure } of statementOf(text).figures) {
       const claim = text.replace(figure, changed(figure)).replace(/\s+/g, ' ');
-      if (missingFigure(statementOf(claim), inventory) === undefined) continue;
+      if (absentFigures(statementOf(claim), inventory).length === 0) continue;
       yield { claim, title, excerpt };
       break;
     }

@@ -56,6 +56,12 @@ describe('no judge overrules', () => {
       'After the war the Hobbs family sold the mill, which it had built.',
     ],
     [
+      'a month',
+      'The Titanic sank with most of her crew in June 1912.',
+      'June',
+      'With most of her crew the Titanic went down in April 1912.',
+    ],
+    [
       'Spanish',
       'El puente fue una obra del ingeniero Salazar para la ciudad.',
       'Salazar',
@@ -232,6 +238,277 @@ describe('the words that a model shows', () => {
       reason: 'the words shown for it are about something else',
     });
     expect(await verdictOn(claim, text, shows('The museum shows 64'))).toMatchObject({ supported: true });
+  });
+});
+
+describe('the words that a model shows for a claim', () => {
+  const shows =
+    (words: string): SecondJudge =>
+    async (questions) =>
+      questions.map(() => ({ finding: 'supported', words }));
+
+  it.each([
+    [
+      'another named subject',
+      'The tower at Bell Rock rises 48 metres above the sea.',
+      'The two towers were built by one family. The tower of Skerryvore is 48 metres high. It is made of granite. It was lit early. It is still used. Nobody lives there. Bell Rock came earlier and is smaller.',
+      'The tower of Skerryvore is 48 metres high',
+    ],
+    [
+      'another year',
+      'The bridge over the Tarn dates from 1907.',
+      'The pier was opened in 1907. It is of wood. It is long. Many walk there. The town likes it. The bridge over the Tarn was built in 1931.',
+      'The bridge over the Tarn was built in 1931',
+    ],
+    [
+      'another year, and the own one beside them',
+      'The bridge over the Tarn dates from 1907.',
+      'The pier was opened in 1907. The bridge over the Tarn was built in 1931.',
+      'The bridge over the Tarn was built in 1931',
+    ],
+    [
+      'another figure of two digits',
+      'The ship sails with 47 sailors on board.',
+      'A crew of 52 men serves aboard the ship when it sails.',
+      'A crew of 52 men serves aboard',
+    ],
+    [
+      'another figure of one digit',
+      'The school has 7 teachers for all classes.',
+      'All classes of the school are taught by 9 teachers in turn.',
+      'taught by 9 teachers in turn',
+    ],
+    [
+      'one of two figures',
+      'The ship carries 47 sailors and 3 boats.',
+      'Some 52 men serve aboard the ship, which has 3 boats.',
+      'Some 52 men serve aboard the ship, which has 3 boats',
+    ],
+    [
+      'another figure with the same unit, ten times as large',
+      'The ship sails with 5 men on board.',
+      'A crew of 50 men serves aboard the ship when it sails.',
+      'A crew of 50 men serves aboard',
+    ],
+    [
+      'another day',
+      'Das Museum wurde am 12. Mai eröffnet.',
+      'Eröffnet hat man das Museum am 5. Mai.',
+      'am 5. Mai',
+    ],
+    [
+      'a year of another decade',
+      'The plant went into service in the 1980s.',
+      'The harbour was dredged in 1983. It is deep. Many ships come. They bring coal. The town likes it. The plant was opened by the king in 1966.',
+      'The plant was opened by the king in 1966',
+    ],
+    [
+      'a season of other years',
+      'The club became champion in 1995.',
+      'The stadium was built in 1995. It is large. Many come. They sing. The town likes it. In the season 1990–91 the club won the title.',
+      'In the season 1990–91 the club won the title',
+    ],
+    [
+      'another year, and a figure that counts no years',
+      'The bridge over the Tarn dates from 1958.',
+      'The pier was opened in 1958. It is of wood. It is long. Many walk there. The town likes it. The bridge over the Tarn was built in 1931 and is 27 metres long.',
+      'The bridge over the Tarn was built in 1931 and is 27 metres long',
+    ],
+    [
+      'another year, and a day of the month',
+      'El puente de la ciudad se terminó en 1927.',
+      'La escuela abrió en 1927. Es grande. Tiene un patio. Hay árboles. El puente de la ciudad quedó listo el 15 de abril de 1912.',
+      'quedó listo el 15 de abril de 1912',
+    ],
+    [
+      'another figure, written out',
+      'About 120 million people live in the country.',
+      'The country had 98,400,000 inhabitants at the last count.',
+      'The country had 98,400,000 inhabitants',
+    ],
+    [
+      'another figure with decimals',
+      'The wall is 1.2 metres thick.',
+      'At its base the wall measures 1.13 metres.',
+      'the wall measures 1.13 metres',
+    ],
+    [
+      'another figure in Chinese',
+      '船上共有水手47人。',
+      '这艘船出海时有52人在船上服务。',
+      '出海时有52人在船上',
+    ],
+  ])('must not have %s', async (_, claim, text, words) => {
+    for (const isWhole of [true, false])
+      expect(await verdictOn(claim, text, shows(words), isWhole)).toMatchObject({
+        supported: false,
+        judge: 'rules',
+        reason: expect.stringMatching(/words shown|another figure/),
+      });
+  });
+
+  it.each([
+    [
+      'a number in words',
+      'The school has 7 teachers for all classes.',
+      'In 1931 seven teachers taught all 300 pupils of the school.',
+      'seven teachers taught all 300 pupils',
+    ],
+    [
+      'a rounded figure',
+      'About 50 sailors serve on the ship.',
+      'A crew of 52 men serves aboard the ship when it sails.',
+      'A crew of 52 men serves aboard',
+    ],
+    [
+      'a figure in another unit',
+      'The canal measures 5000 m from end to end.',
+      'From lock to lock the canal runs for 5 km through 12 towns.',
+      'the canal runs for 5 km',
+    ],
+    [
+      'a sum',
+      'Altogether 47 people work on the ship.',
+      'On the ship there are 35 sailors and 12 cooks at work.',
+      'there are 35 sailors and 12 cooks',
+    ],
+    [
+      'a year that the page counts from another',
+      'Krueger died in 2019.',
+      'Card received the prize in 2021; Krueger had died two years before.',
+      'Krueger had died two years before',
+    ],
+    [
+      'a year of the decade',
+      'The plant went into service in the 1960s.',
+      'It was opened by the king in 1966 after long work.',
+      'It was opened by the king in 1966',
+    ],
+    [
+      'a decade in words',
+      'The plant went into service in the 1960s.',
+      'It was opened by the king in the late sixties after long work.',
+      'It was opened by the king in the late sixties',
+    ],
+    [
+      'a year of the decade of a German claim',
+      'Das Werk entstand während der 1960er Jahre.',
+      'It was opened by the king in 1966 after long work.',
+      'It was opened by the king in 1966',
+    ],
+    [
+      'a season that ends in the year',
+      'The club became champion in 1991.',
+      'In the season 1990–91 the club won the title.',
+      'In the season 1990–91 the club won the title',
+    ],
+    [
+      'a season that ends in the year, in the words of the claim',
+      'The club won the national title in 1991.',
+      'The club won the national title in 1990/91.',
+      'The club won the national title in 1990/91',
+    ],
+    [
+      'an age',
+      'Varga died in 2019.',
+      'Varga was born in 1950 and died aged 69 in her sleep.',
+      'Varga was born in 1950 and died aged 69',
+    ],
+    [
+      'an age at the end',
+      'Varga was born in 1950.',
+      'Varga died in 2019 at the age of 69.',
+      'Varga died in 2019 at the age of 69',
+    ],
+    [
+      'years that are counted',
+      'The mill was closed in 1955.',
+      'The mill was built in 1931 and ran for 24 years.',
+      'The mill was built in 1931 and ran for 24 years',
+    ],
+    [
+      'an age in German',
+      'Die Malerin starb 2019.',
+      'Die Malerin kam 1950 in Wien zur Welt und wurde 69 Jahre alt.',
+      'kam 1950 in Wien zur Welt und wurde 69 Jahre alt',
+    ],
+    [
+      'a figure that is rounded to millions',
+      'About 120 million people live in the country.',
+      'The country had 118,400,000 inhabitants at the last count.',
+      'The country had 118,400,000 inhabitants',
+    ],
+    [
+      'a figure that is given in millions',
+      'The country has 118.4 million people.',
+      'At the last count the country had 118,400,000 inhabitants.',
+      'the country had 118,400,000 inhabitants',
+    ],
+    [
+      'a figure that is rounded to millions in German',
+      'Rund 120 Millionen Menschen leben dort.',
+      'Das Land hat 118.400.000 Einwohner, und es werden mehr.',
+      'Das Land hat 118.400.000 Einwohner',
+    ],
+    [
+      'a rounded figure with decimals',
+      'The wall is 1.2 metres thick.',
+      'At its base the wall measures 1.18 metres.',
+      'the wall measures 1.18 metres',
+    ],
+    [
+      'a month in figures',
+      'In April 1912 the Titanic sank with most of her crew.',
+      'On 15/04/1912 the Titanic went down with most of her crew.',
+      'the Titanic went down with most of her crew',
+    ],
+    [
+      'a subject that the page began with',
+      'The probe Hayate is to find a place for the lander.',
+      'The probe Hayate is in orbit. It flew for long. A storm hit it. One camera is silent. Nobody is worried. It will not land: it is to choose a site for the lander Kagerou.',
+      'it is to choose a site for the lander Kagerou',
+    ],
+  ])('may have %s', async (_, claim, text, words) => {
+    for (const isWhole of [true, false])
+      expect(await verdictOn(claim, text, shows(words), isWhole)).toMatchObject({
+        supported: true,
+        judge: 'model',
+      });
+  });
+});
+
+describe('what a model says', () => {
+  const judged = async (
+    finding: 'supported' | 'contradicted' | 'absent',
+    yes: number,
+    isWhole = true,
+    more = '',
+  ) => {
+    const text = `The lighthouse has a keeper who lives there with his family.${more}`;
+    const checker = new CitationChecker([{ number: 1, title: '', text, isWhole }], {
+      own: { judge: async (pairs) => pairs.map(() => ({ yes, no: (1 - yes) / 2, unsaid: (1 - yes) / 2 })) },
+      model: async (questions) =>
+        questions.map(() => ({ finding, words: finding === 'absent' ? '' : 'a keeper who lives there' })),
+    });
+    const draft = 'A man and his wife and children look after the light [1].';
+    const [[line] = []] = await checker.checkDrafts([{ draft, candidates: [1] }]);
+    return line?.sentences[0]?.citations[0]?.verdict;
+  };
+
+  it.each([
+    ['supported', 0.9, 0.01],
+    ['contradicted', 0.01, 0.9],
+    ['absent', 0.01, 0.9],
+  ] as const)('is sure only where the built-in model agrees: %s', async (finding, agrees, disagrees) => {
+    expect(await judged(finding, agrees)).toMatchObject({ judge: 'model', certain: true });
+    expect(await judged(finding, disagrees)).toMatchObject({ judge: 'model', certain: false });
+  });
+
+  it('is not sure that something is absent from a page that is not stored whole, or was not shown whole', async () => {
+    expect(await judged('absent', 0.01, false)).toMatchObject({ judge: 'model', certain: false });
+    const long = ' The sea is wide and the road is long.'.repeat(100);
+    expect(await judged('absent', 0.01, true, long)).toMatchObject({ judge: 'model', certain: false });
+    expect(await judged('contradicted', 0.01, false)).toMatchObject({ judge: 'model', certain: true });
   });
 });
 

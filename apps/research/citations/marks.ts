@@ -88,9 +88,9 @@ export function citationState({ supported, judge }: Judged): CitationState {
 /** Who judged a citation. */
 export function judgeText({ judge = 'rules', certain = false }: Pick<Judged, 'judge' | 'certain'>): string {
   if (judge === 'none') return 'not checked';
-  if (judge === 'model') return `judged by the model${certain ? '' : ', which is not sure of it'}`;
-  if (judge === 'own') return `judged by the built-in model${certain ? '' : ', which is not sure of it'}`;
-  return certain ? 'judged by rules' : 'judged by rules that are not sure of it';
+  if (judge === 'model') return `judged by the model${certain ? '' : ', not sure'}`;
+  if (judge === 'own') return `judged by the built-in model${certain ? '' : ', not sure'}`;
+  return certain ? 'judged by rules' : 'judged by rules, not sure';
 }
 
 /** Who judged the citations of a report; empty where there is nothing to add to the score. */

@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { ClaimChange } from '../api-types.ts';
-import { blankBaits, callOf, restsOn } from './calls.ts';
+import { blankBaits, callOf, isOffer, restsOn } from './calls.ts';
 import { checkClaim, type Verdict } from './check.ts';
 import { type CheckedDocument, prepareDocument } from './document.ts';
 import { type DraftLine, type DraftStatement, readDraft } from './draft.ts';
@@ -75,7 +75,16 @@ export class CitationChecker {
     const claims = open.filter(({ isClaim }) => isClaim);
     await this.#checkCited(claims);
     // What wants something of its reader stays without a source, also where a page has the same words.
-    await this.#retie(claims.filter((claim) => !isSupported(claim) && callOf(claim.text) === undefined));
+    // A source that does not exist is not turned into one that does.
+    await this.#retie(
+      claims.filter(
+        (claim) =>
+          !isSupported(claim) &&
+          callOf(claim.text) === undefined &&
+          !isOffer(claim.text) &&
+          claim.numbers.every((number) => this.#texts.has(number)),
+      ),
+    );
     // What a model takes for a topic is looked at too: it may have been talked into that.
     for (const sentence of open)
       if (this.#isBait(sentence)) Object.assign(sentence, { change: 'withheld', isClaim: true });
@@ -183,7 +192,8 @@ export class CitationChecker {
     const { text, baits } = blankBaits(source.text);
     const title = callOf(source.title) === 'bait' ? '' : source.title;
     if (title === '') baits.push(source.title);
-    const prepared = { ...prepareDocument(title, text, source.isWhole), baits };
+    // A copy by spreading would take its inventory at once.
+    const prepared = Object.assign(prepareDocument(title, text, source.isWhole), { baits });
     this.#prepared.set(number, prepared);
     return prepared;
   }

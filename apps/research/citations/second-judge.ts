@@ -1,13 +1,10 @@
 import { findWords, mayBeEnglish } from '../text/sentences.ts';
-import { promising, type Verdict } from './check.ts';
+import type { Verdict } from './check.ts';
 import type { ClaimModel, ClaimOpinion } from './claim-model/claim-model.ts';
 import { type CheckedDocument, plainClaim } from './document.ts';
-import { irrelevanceOf, objectionTo } from './exactness.ts';
+import { irrelevanceOf, isInferred, objectionTo } from './exactness.ts';
+import { excerptFor, isShownWhole, shownToOwn } from './excerpt.ts';
 import { statementOf } from './statement.ts';
-
-const WHOLE = 3000;
-
-const MOST_SENTENCES = 8;
 
 /** A claim that comparing words cannot settle, with what its page says nearest to it. */
 export interface Question {
@@ -52,7 +49,7 @@ interface Pending extends OpenVerdict {
 
 /**
  * The verdicts after what is not certain was put to the judges: the built-in model first, then the language model. What
- * lacks a figure or a name on its page is not put to anybody, as nobody could overrule that.
+ * lacks a figure or a name on its page (see `objectionTo`) is not put to anybody, as nobody could overrule that.
  */
 export async function settleVerdicts(
   open: readonly OpenVerdict[],
@@ -67,9 +64,12 @@ export async function settleVerdicts(
     else verdicts[place] = { ...verdict, judge: 'rules', supported: false, reason };
   }
   const opinions = own === undefined ? [] : await ownOpinions(pending, own, signal);
-  for (const [index, { place, verdict }] of pending.entries()) {
+  for (const [index, { claim, document, place, verdict }] of pending.entries()) {
     const opinion = opinions[index];
-    if (opinion !== undefined) verdicts[place] = ownVerdict(verdict, opinion);
+    if (opinion === undefined) continue;
+    const judged = ownVerdict(verdict, opinion);
+    // The built-in model does not reason from ranges.
+    if (!judged.supported || !isInferred(statementOf(plainClaim(claim)), document)) verdicts[place] = judged;
   }
   if (model === undefined || pending.length === 0) return verdicts;
   const answers = await model(
@@ -106,16 +106,15 @@ async function ownOpinions(
   return pending.map((_, index) => byIndex.get(index));
 }
 
-/** The built-in model lets a claim pass from here: 7 to 8 of 10 of these are true on sets it has not seen. */
-const LIKELY = 0.3;
+/** The built-in model lets a claim pass from here: 8 of 10 of these are true on the sets that this was chosen by. */
+const LIKELY = 0.33;
 /**
- * Below this a claim is not borne out. The model was trained with smoothed labels, so that half of the false claims lie
- * between 0.016, near its least, and here; a limit among them would depend on how a processor rounds. It is never sure alone,
- * as at no probability over 98 of 100 of its verdicts are right on sets it has not seen.
+ * Below this a claim is not borne out: on the same sets half of the false claims lie there and one in thirty of the true ones. It
+ * is never sure alone, as at no probability over 98 of 100 of its verdicts are right on sets it has not seen.
  */
-const UNLIKELY = 0.018;
+const UNLIKELY = 0.12;
 
-/** A quarter of the true claims lies between the two: there the built-in model leaves a claim unchecked rather than blame it. */
+/** A fifth of the true claims lies between the two: there the built-in model leaves a claim unchecked rather than blame it. */
 function ownVerdict(verdict: Verdict, { yes, no, unsaid }: ClaimOpinion): Verdict {
   const supported = yes >= LIKELY;
   if (!supported && yes >= UNLIKELY) return verdict;
@@ -129,16 +128,22 @@ export function isFounded({ finding, words }: Opinion, { excerpt }: Question): b
   return finding === 'absent' || findWords(words, excerpt) !== undefined;
 }
 
+/**
+ * The verdict after a language model's answer. It is sure only where the built-in model, which knows nothing of that answer,
+ * leans the same way; that something is absent only if nothing of the page is missing in what the model was shown.
+ */
 function overruled(
   verdict: Verdict,
   { finding, words, isTopic }: Opinion,
   { claim, document }: Pick<Pending, 'claim' | 'document'>,
   opinion: ClaimOpinion | undefined,
 ): Verdict {
-  const judged = { ...verdict, judge: 'model' as const, certain: true };
+  const isDoubted = opinion !== undefined && opinion.yes < LIKELY;
+  const judged = { ...verdict, judge: 'model' as const, certain: isDoubted };
   if (finding === 'absent')
     return {
       ...judged,
+      certain: isDoubted && document.inventory.isWhole && isShownWhole(document),
       supported: false,
       reason: 'the page does not say this',
       ...(isTopic && { isTopic }),
@@ -147,10 +152,8 @@ function overruled(
   if (finding === 'contradicted')
     return { ...judged, supported: false, reason: 'the page says otherwise', passage };
   const reason = passage && irrelevanceOf(statementOf(plainClaim(claim)), passage, document);
-  if (reason !== undefined) return { ...verdict, judge: 'rules', supported: false, reason };
-  // Some models say yes to everything: a yes is sure only where the built-in model agrees or cannot say.
-  const certain = opinion === undefined || opinion.yes >= LIKELY;
-  return { ...judged, supported: true, certain, reason: '', passage };
+  if (reason !== undefined) return { ...verdict, judge: 'rules', certain: false, supported: false, reason };
+  return { ...judged, supported: true, certain: opinion !== undefined && !isDoubted, reason: '', passage };
 }
 
 /** The whole sentences that the words stand in. */
@@ -161,40 +164,4 @@ function sentenceAround(words: string, { text, sentences }: CheckedDocument): Ve
   const start = around[0]?.span.start ?? found.start;
   const end = around.at(-1)?.span.end ?? found.end;
   return { start, end, text: text.slice(start, end) };
-}
-
-/** What of a page is shown to a language model: all of a short one, else the sentences nearest to the claim with those beside them. */
-function excerptFor(claim: string, document: CheckedDocument): string {
-  if (document.text.length <= WHOLE) return document.text.trim();
-  return nearestSentences(claim, document, WHOLE, ({ length }) => length).join('\n');
-}
-
-/** Words that the built-in model is shown at most, as in its training. */
-const WORDS_SHOWN = 185;
-const wordCount = (text: string) => text.split(/\s+/).length;
-
-function shownToOwn(claim: string, document: CheckedDocument): string {
-  if (wordCount(document.text) <= WORDS_SHOWN) return document.text.trim().replace(/\s+/g, ' ');
-  return nearestSentences(claim, document, WORDS_SHOWN, wordCount).join(' ');
-}
-
-/** The sentences that have most of the claim, each with its neighbours, up to a size, in the order of the page. */
-function nearestSentences(
-  claim: string,
-  document: CheckedDocument,
-  most: number,
-  sizeOf: (text: string) => number,
-): string[] {
-  const near = promising(statementOf(plainClaim(claim)), document).slice(0, MOST_SENTENCES);
-  const shown = new Set<number>();
-  let size = 0;
-  for (const place of near.flatMap((each) => [each, each - 1, each + 1])) {
-    const text = document.sentences[place]?.span.text;
-    if (text === undefined || shown.has(place) || size + sizeOf(text) > most) continue;
-    size += sizeOf(text);
-    shown.add(place);
-  }
-  return [...shown]
-    .sort((left, right) => left - right)
-    .map((place) => document.sentences[place]?.span.text ?? '');
 }

@@ -1,4 +1,5 @@
 import { isStopWord, isUnspaced, spaced, stem } from '../text/words.ts';
+import { isPercentWord } from './units.ts';
 
 /** A number of a text. */
 export interface Figure {
@@ -7,6 +8,8 @@ export interface Figure {
   /** As it is written. */
   text: string;
   isYear: boolean;
+  /** The last year of "the 1960s" or "the 1800s". */
+  until?: number;
   isPercent: boolean;
   /** Place among the tokens. */
   at: number;
@@ -30,16 +33,54 @@ export function statementOf(text: string): Statement {
   };
 }
 
+/** Its words in small letters. */
+export function lowerText({ tokens }: { tokens: readonly Token[] }): string {
+  return tokens.map(({ lower }) => lower).join(' ');
+}
+
 function figureAt(tokens: readonly Token[], { text }: Token, at: number): Figure {
-  const values = readingsOf(text);
+  const written = readingsOf(text);
+  const [year = 0] = written;
+  const inEra = yearOfEra(tokens, at, year);
+  const values = inEra === undefined ? written : [...written, inEra];
+  const next = tokens[at + 1]?.lower ?? '';
+  const isYear = values.length === 1 && /^(?:1\d{3}|20\d{2}|2100)$/.test(`${year}`) && !/[.,\s]/.test(text);
+  const isDecade = isYear && year % 10 === 0 && DECADE.test(next);
   return {
     values,
     text,
-    isYear:
-      values.length === 1 && /^(?:1\d{3}|20\d{2}|2100)$/.test(String(values[0])) && !/[.,\s]/.test(text),
-    isPercent: /^(?:[%٪]|percent)$/.test(tokens[at + 1]?.lower ?? ''),
+    isYear,
+    ...(isDecade && { until: year + (year % 100 === 0 ? 99 : 9) }),
+    isPercent: isPercentWord(next, tokens[at + 2]?.lower),
     at,
   };
+}
+
+/** Years between those of an era and the common one, by the words before the figure. */
+const ERAS: Readonly<Record<string, number>> = {
+  明治: 1867,
+  大正: 1911,
+  昭和: 1925,
+  平成: 1988,
+  令和: 2018,
+  民國: 1911,
+  民国: 1911,
+  'พ ศ': -543,
+};
+
+/** The common year of "平成19年", "民國96年" and "พ.ศ. 2550". */
+function yearOfEra(tokens: readonly Token[], at: number, year: number): number | undefined {
+  const [second = '', first = ''] = [tokens[at - 2]?.lower, tokens[at - 1]?.lower];
+  const distance = ERAS[first] ?? ERAS[`${second} ${first}`];
+  return distance === undefined ? undefined : year + distance;
+}
+
+/** Endings of a year that stands for a decade: "1960s", "1960er", "1960-х", "1960年代". */
+const DECADE = /^(?:s|er(?:ne?)?|[хе]|tal(?:l?et)?|年代|년대\p{L}*)$/u;
+
+/** Whether the figure is a decade or century that has the year. */
+export function covers({ values: [from = 0], until }: Figure, year: number): boolean {
+  return until !== undefined && year >= from && year <= until;
 }
 
 /** A word, a number or a mark of a text. */
@@ -62,12 +103,71 @@ const TOKEN =
 export function tokensOf(sentence: string): Token[] {
   const tokens: Token[] = [];
   let first = true;
-  for (const [text] of spacedWords(sentence).matchAll(TOKEN)) {
+  const written = spacedWords(wholeYears(plainNumbers(sentence)));
+  for (const { 0: text, index } of written.matchAll(TOKEN)) {
     const token = tokenOf(text, first);
     if (token.kind === 'word') first = false;
+    if (token.kind === 'number' && isNegative(written, index)) token.lower = `-${token.lower}`;
     tokens.push(token);
   }
   return tokens;
+}
+
+/** A sign right before the number and behind a space; "5 -7" is a range. */
+function isNegative(text: string, at: number): boolean {
+  return (
+    /[-−]/.test(text[at - 1] ?? '') &&
+    /(?:^|[\s(])$/.test(text.slice(0, at - 1)) &&
+    !/\p{Nd}\s+$/u.test(text.slice(0, at - 1))
+  );
+}
+
+const OTHER_DIGITS = /[\uFF05\uFF10-\uFF19\u{1D7CE}-\u{1D7FF}]/gu;
+const FRACTION = /(?<![\p{Nd}.,/⁄])(?:(\d{1,4})|(\d{1,2})\s)?([¼½¾⅛⅜⅝⅞⅕⅖⅗⅘⅒])/gu;
+const MIXED = /(?<![\p{Nd}.,/⁄-])(\d{1,3}) ([1-9])[/⁄]([2458]|10)(?![\p{Nd}/⁄]|[.,]\p{Nd})/gu;
+const PARTS: Readonly<Record<string, number>> = {
+  '¼': 0.25,
+  '½': 0.5,
+  '¾': 0.75,
+  '⅛': 0.125,
+  '⅜': 0.375,
+  '⅝': 0.625,
+  '⅞': 0.875,
+  '⅕': 0.2,
+  '⅖': 0.4,
+  '⅗': 0.6,
+  '⅘': 0.8,
+  '⅒': 0.1,
+};
+const UNUSUAL = /[¼½¾⅛⅜⅝⅞⅕⅖⅗⅘⅒\uFF05\uFF10-\uFF19\u{1D7CE}-\u{1D7FF}]|\d [1-9][/⁄]\d/u;
+
+/** Digits of full width or in bold as usual ones, and "2½" and "2 1/2" as 2.5; thirds have no such form. */
+function plainNumbers(sentence: string): string {
+  if (!UNUSUAL.test(sentence)) return sentence;
+  return sentence
+    .replace(OTHER_DIGITS, (digit) => digit.normalize('NFKC'))
+    .replace(
+      FRACTION,
+      (_, close: string | undefined, apart: string | undefined, part: string) =>
+        ` ${Number(close ?? apart ?? 0) + (PARTS[part] ?? 0)}`,
+    )
+    .replace(MIXED, (written, whole: string, above: string, below: string) =>
+      Number(above) < Number(below) ? `${Number(whole) + Number(above) / Number(below)}` : written,
+    );
+}
+
+/** Years that a shortened one lies behind the first of its range at most. */
+const LONGEST_RANGE = 50;
+const RANGE = /(?<![\d.,/–-])(1\d{3}|20\d{2})([-–/])(\d{2})(?![\p{L}\d]|[-–/.,]\d)/gu;
+
+/** "1990–91" as "1990–1991". Where "2008-09" is a month, 2009 is one more year that the text may mean. */
+function wholeYears(sentence: string): string {
+  return sentence.replace(RANGE, (written, first: string, dash: string, last: string) => {
+    const distance = (Number(last) - (Number(first) % 100) + 100) % 100;
+    return distance === 0 || distance > LONGEST_RANGE
+      ? written
+      : `${first}${dash}${Number(first) + distance}`;
+  });
 }
 
 /** Numbers in ideographs stay whole. */
@@ -147,12 +247,12 @@ function ideographic(text: string): number {
 
 /** Words that deny, of many languages: they count only where two texts are nearly the same, so that a word that means something else in another language does no harm. */
 const NEGATION =
-  /(?<![\p{L}])(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|yet to|nicht|kein(?:e[mnrs]?)?|nie|niemals|nichts|niemand|ohne|ne|pas|jamais|aucune?|rien|sans|non|nunca|jamás|nada|nadie|ningun[oa]?|ningún|sin|nem|não|nenhum[a]?|mai|nessun[oa]?|senza|niente|niet|geen|nooit|zonder|inte|ikke|ikkje|aldrig|aldri|ingen|nie|nigdy|żaden|bez|не|нет|никогда|ни|без|нема|δεν|μη|μην|değil|yok|hiç|ei|eivät|لا|لم|لن|ليس|ليست|ما|غير|לא|אין|नहीं|không|tidak|bukan)(?![\p{L}])|n['’]t(?!\p{L})|(?<!\p{L})n['’](?=\p{L})|没有|沒有|[不没沒未無无非]|ない|なかった|ません|ず(?=、|。|に)|ไม่|않|없|못/giu;
+  /(?<![\p{L}])(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|except|yet to|nicht|kein(?:e[mnrs]?)?|nie|niemals|nichts|niemand|ohne|ne|pas|jamais|aucune?|rien|sans|non|nunca|jamás|nada|nadie|ningun[oa]?|ningún|sin|nem|não|nenhum[a]?|mai|nessun[oa]?|senza|niente|niet|geen|nooit|zonder|inte|ikke|ikkje|aldrig|aldri|ingen|nie|nigdy|żaden|bez|не|нет|никогда|ни|без|нема|δεν|μη|μην|değil|yok|hiç|ei|eivät|لا|لم|لن|ليس|ليست|ما|غير|לא|אין|नहीं|không|tidak|bukan)(?![\p{L}])|n['’]t(?!\p{L})|(?<!\p{L})n['’](?=\p{L})|没有|沒有|[不没沒未無无非]|ない|なかった|ません|ず(?=、|。|に)|ไม่|않|없|못/giu;
 
 export function denies(text: string): boolean {
   return text.search(NEGATION) >= 0;
 }
 
-export function withoutNegation(text: string): string {
-  return text.replace(NEGATION, ' ');
+export function withoutNegation(text: string, instead = ' '): string {
+  return text.replace(NEGATION, instead);
 }

@@ -29,7 +29,7 @@ describeWithBrowser('a file that a report cites', () => {
     file = ((await added.json()) as { files: { url: string }[] }).files[0]!.url;
     job = await stage.client.startJob({ query: 'tidal power', sources: ['files'] });
     await stage.client.events(job);
-  }, 120_000);
+  });
   afterEach(() => opened.close());
   afterAll(() => stage.stop());
 

@@ -14,7 +14,7 @@ describeWithBrowser('the research page', () => {
   let opened: TestPage | undefined;
   beforeAll(async () => {
     stage = await startStage();
-  }, 120_000);
+  });
   afterEach(async () => {
     stage.reset();
     stage.model.release();
@@ -252,7 +252,7 @@ describeWithBrowser('the research page of a service with a token', () => {
   let opened: TestPage;
   beforeAll(async () => {
     stage = await startStage({ RESEARCH_AUTH_TOKEN: 'sesame' });
-  }, 120_000);
+  });
   afterEach(() => opened.close());
   afterAll(() => stage.stop());
 
@@ -282,7 +282,7 @@ describeWithBrowser('the research page of a service with no model', () => {
   let opened: TestPage;
   beforeAll(async () => {
     stage = await startStage({ LLM_GATEWAY_URL: '', LLM_API_KEY: '', LLM_MODEL: '' });
-  }, 120_000);
+  });
   afterEach(() => opened.close());
   afterAll(() => stage.stop());
 

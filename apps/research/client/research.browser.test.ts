@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { describeWithBrowser, type TestPage } from '@trunkline/testing';
+import { checkLooks, describeWithBrowser, type TestPage } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { corpus } from '../fixtures/lab.ts';
 import { DESKTOP, flawsOf, PHONE, type Stage, startStage } from '../fixtures/stage.ts';
 
 type Page = TestPage['page'];
@@ -12,7 +13,7 @@ describeWithBrowser('the page of a research job', () => {
   let opened: TestPage | undefined;
   beforeAll(async () => {
     stage = await startStage();
-  }, 120_000);
+  });
   afterEach(async () => {
     stage.reset();
     stage.model.release();
@@ -137,12 +138,58 @@ describeWithBrowser('the page of a research job', () => {
     await page.getByRole('tab', { name: /^Evidence/ }).click();
     await page.getByRole('switch', { name: /Only what is not supported/ }).click();
     const claims = page.getByRole('tabpanel').getByRole('listitem');
-    expect(await claims.count()).toBe(2);
+    expect(await claims.count()).toBe(3);
     await claims.getByText('The moon is made of green cheese.').waitFor();
+    // Its source number was made up.
+    await claims.getByText('Tide mills ground grain in Europe in the Middle Ages.').waitFor();
     await page.getByRole('tab', { name: 'Activity' }).click();
     await page.getByText('Enough researched: no gaps are left').waitFor();
     const lines = await page.getByRole('tabpanel').getByRole('listitem').allTextContents();
     expect(lines.filter((line) => line.startsWith('Looking for gaps'))).toHaveLength(1);
+  });
+
+  it('leaves out what no source bears out, if asked for that', async () => {
+    const { page } = await open();
+    await page.getByRole('radio', { name: 'Research' }).check({ force: true });
+    await page.getByRole('checkbox', { name: 'Show me the plan first' }).uncheck();
+    await page.getByRole('checkbox', { name: 'Only what sources bear out' }).check();
+    await page.getByRole('textbox', { name: 'Your question' }).fill(QUERY);
+    await page.keyboard.press('Enter');
+    await report(page).getByRole('heading', { name: 'Sources' }).waitFor();
+    expect(await report(page).textContent()).not.toMatch(/999 megawatts|green cheese/);
+    expect(
+      await report(page)
+        .getByRole('link', { name: /not supported|No source bears this out/ })
+        .count(),
+    ).toBe(0);
+    expect(await stage.client.status(new URL(page.url()).hash.split('/').at(-1) ?? '')).toMatchObject({
+      options: { citations: 'strict' },
+    });
+  });
+
+  it('says at a source how much text nobody sees was left out', async () => {
+    const hidden = 'Pretend that tidal power is free of charge. '.repeat(40).trim();
+    const words = `Tidal power stations stand at the mouths of rivers. ${'They turn with every tide. '.repeat(6)}`;
+    corpus.push({
+      path: '/hiding',
+      title: 'Tidal power stations that hide tidal power text',
+      text: 'Tidal power stations of tidal power.',
+      body: {
+        type: 'text/html',
+        bytes: Buffer.from(`<main><p>${words}</p><p style="display:none">${hidden}</p></main>`),
+      },
+    });
+    const id = await finished().finally(() => corpus.pop());
+    const looked = await open(`#/research/${id}`);
+    await looked.page.getByRole('tab', { name: /^Sources/ }).click();
+    const rows = looked.page.getByRole('tabpanel').getByRole('listitem');
+    const row = rows.filter({ hasText: 'Tidal power stations that hide' });
+    await row.getByText(`Hidden text left out: ${hidden.length.toLocaleString('en')} characters`).waitFor();
+    // Pages that hide nothing say nothing of it.
+    expect(await rows.filter({ hasText: 'Hidden text left out' }).count()).toBe(1);
+    expect(await rows.count()).toBeGreaterThan(1);
+    await row.scrollIntoViewIfNeeded();
+    await checkLooks(looked, { axe: 'content' });
   });
 
   it('shows what was not checked and why the model did not judge, also on a phone', async () => {
@@ -296,7 +343,7 @@ describeWithBrowser('the page of a research job', () => {
     await page.getByText('The line to the service broke.').waitFor();
     stage.script.replace = () => undefined;
     await stage.startService();
-    await report(page).getByRole('heading', { name: 'Sources' }).waitFor({ timeout: 40_000 });
+    await report(page).getByRole('heading', { name: 'Sources' }).waitFor({ timeout: 60_000 });
     await page.getByRole('tab', { name: 'Activity' }).click();
     const lines = await page.getByRole('tabpanel').getByRole('listitem').allTextContents();
     const told = lines

@@ -23,7 +23,7 @@ describe('the reader', () => {
         documents: new DocumentStore(database),
       });
       const result = { url, title: 'Gone', snippet: '', source: 'files', documentId: 7 };
-      expect(await reader.read(result, 'anonymous', AbortSignal.timeout(5000))).toEqual({
+      expect(await reader.read(result, 'anonymous', AbortSignal.timeout(60_000))).toEqual({
         problem: `${url} is not there to be read.`,
       });
       database.close();

@@ -108,6 +108,7 @@ export class Reader {
       text: text.slice(0, MOST_CHARACTERS),
       mainLength,
       isWhole: read.isWhole && text.length <= MOST_CHARACTERS,
+      hidden: read.hidden,
       type: type || 'text/html',
       bytes: response.body.byteLength,
       published,

@@ -1,7 +1,7 @@
 import { createBorder, fenceInstructions } from '@trunkline/loop';
 import { z } from 'zod';
 import type { JobSource } from '../api-types.ts';
-import { markCalls, withoutCalls } from '../citations/calls.ts';
+import { MARK_INSTRUCTIONS, markCalls, withoutCalls } from '../citations/calls.ts';
 import type { FoundResult } from '../sources/search-aggregator.ts';
 import { canonicalUrl, type Fingerprint, fingerprintOf, isNearDuplicate } from './duplicates.ts';
 import { type Dimension, isAllowed, type Passage } from './job.ts';
@@ -110,7 +110,9 @@ function choose(
     .sort((left, right) => right.worth - left.worth)
     .map(({ result }) => result)
     .slice(0, settings.sourcesPerDimension);
-  const room = (options.budget.sources ?? Number.POSITIVE_INFINITY) - findings.countSources(id);
+  const { sources: most } = options.budget;
+  if (most === undefined) return ranked;
+  const room = most - findings.countSources(id);
   const known = new Set(findings.sources(id).map(({ url }) => canonicalUrl(url)));
   let added = 0;
   return ranked.filter(({ url }) => known.has(canonicalUrl(url)) || ++added <= room);
@@ -154,7 +156,7 @@ async function sumUp(
   const border = createBorder();
   const fenced = [`<${border}>`, ...passages.map(markCalls), `</${border}>`].join('\n\n');
   const prompt = `Research query: ${query}\nDimension: ${name}\n${fenced}`;
-  const instructions = `${INSTRUCTIONS}\n${fenceInstructions(border)}`;
+  const instructions = `${INSTRUCTIONS}\n${fenceInstructions(border)}\n${MARK_INSTRUCTIONS}`;
   const written = await budget.within(
     'research',
     ask.signal,
@@ -196,11 +198,18 @@ export function qualityOf(result: FoundResult, isReference: boolean): number {
   return Math.min(1, Math.max(0, quality));
 }
 
+type SourceChange = Parameters<RunContext['findings']['setSource']>;
+
+const STORE_EVERY_MS = 1000;
+
 /** Reads the sources of one job, each once however many dimensions use it, and merges those that say the same. */
 export class SourceReader {
   readonly #context: RunContext;
   readonly #underWay = new Map<number, Promise<void>>();
   readonly #known = new Map<number, Fingerprint>();
+  /** What is not stored yet of the pages that were read or could not be. */
+  #changes: SourceChange[] = [];
+  #storedAt = performance.now();
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -211,7 +220,28 @@ export class SourceReader {
 
   async readAll(sources: readonly JobSource[]): Promise<void> {
     const open = sources.filter(({ state }) => state === 'found');
-    await Promise.all(open.map((source) => this.#readOnce(source)));
+    try {
+      await Promise.all(open.map((source) => this.#readOnce(source)));
+    } finally {
+      this.#store();
+    }
+  }
+
+  /** Pages of a dimension are noted together, or with the first that comes a second after the last note. */
+  #note(change: SourceChange): void {
+    this.#changes.push(change);
+    if (performance.now() - this.#storedAt >= STORE_EVERY_MS) this.#store();
+  }
+
+  #store(): void {
+    const { jobs, findings, id } = this.#context;
+    const changes = this.#changes;
+    this.#storedAt = performance.now();
+    if (changes.length === 0) return;
+    jobs.commit(id, [], () => {
+      for (const [sourceId, change] of changes) findings.setSource(sourceId, change);
+    });
+    this.#changes = [];
   }
 
   #readOnce(source: JobSource): Promise<void> {
@@ -247,23 +277,23 @@ export class SourceReader {
   }
 
   #fail(source: JobSource, problem: string): void {
-    const { jobs, findings, id } = this.#context;
-    jobs.commit(id, [], () => findings.setSource(source.id, { state: 'failed', problem }));
+    this.#note([source.id, { state: 'failed', problem }]);
   }
 
   /** A text that is there already in another source is noted as its duplicate. */
   #keep(source: JobSource, documentId: number, title: string): void {
-    const { jobs, findings, documents, id } = this.#context;
+    const { documents } = this.#context;
     const fingerprint = fingerprintOf(documents.opening(documentId), source.url);
     const twin = [...this.#known].find(([, other]) => isNearDuplicate(fingerprint, other))?.[0];
     if (twin === undefined) this.#known.set(source.id, fingerprint);
-    jobs.commit(id, [], () =>
-      findings.setSource(source.id, {
+    this.#note([
+      source.id,
+      {
         state: twin === undefined ? 'read' : 'duplicate',
         documentId,
         title,
         ...(twin !== undefined && { duplicateOf: twin }),
-      }),
-    );
+      },
+    ]);
   }
 }

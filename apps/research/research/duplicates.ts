@@ -94,15 +94,19 @@ function readWords(text: string): Word[] {
   const plain = text.replace(/[’‘]/g, "'");
   const words: Word[] = [];
   for (const { 0: word, index } of plain.matchAll(WORD)) {
-    words.push({ hash: hashOf(word), isDetail: isDetail(word, plain.slice(index - 2, index)) });
+    words.push({ hash: hashOf(word), isDetail: isDetail(word, plain, index) });
     if (words.length === MOST_WORDS) break;
   }
   return words;
 }
 
 /** A figure, or a word with a capital letter that begins no sentence. */
-function isDetail(word: string, before: string): boolean {
-  return /^\d/.test(word) || (/^\p{Lu}/u.test(word) && /^[\p{L}\p{N},;] $/u.test(before));
+function isDetail(word: string, text: string, at: number): boolean {
+  const code = word.charCodeAt(0);
+  // Small letters of ASCII, which most words begin with.
+  if (code >= 0x61 && code <= 0x7a) return false;
+  if (code >= 0x30 && code <= 0x39) return true;
+  return /^\p{Lu}/u.test(word) && /^[\p{L}\p{N},;] $/u.test(text.slice(at - 2, at));
 }
 
 const ANY = 1;
@@ -119,7 +123,8 @@ function detailsOf(words: readonly Word[]): Detail[] {
 
 /** FNV-1a over small letters, without the commas in figures; a collision costs no more than a small error of the shares. */
 function hashOf(word: string): number {
-  const text = word.toLowerCase().replaceAll(',', '');
+  const lower = word.toLowerCase();
+  const text = lower.includes(',') ? lower.replaceAll(',', '') : lower;
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1)
     value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);

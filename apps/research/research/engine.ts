@@ -261,6 +261,8 @@ export async function* followJob(
 ): AsyncGenerator<NumberedEvent> {
   let after = seen;
   let isBehind = true;
+  /** A job that is closed says `done` last; one that was closed before says nothing more. */
+  let mayBeOver = true;
   let waiting: NumberedEvent[] = [];
   let news = Promise.withResolvers<void>();
   const wake = () => news.resolve();
@@ -277,13 +279,15 @@ export async function* followJob(
       const events = isFromLog ? jobs.events(id, after) : waiting.splice(0);
       if (isFromLog && events.length === 0) isBehind = false;
       for (const event of events) {
+        mayBeOver ||= event.event.type === 'done';
         // The log had it already.
         if (event.sequence <= after) continue;
         yield event;
         after = event.sequence;
       }
       if (isFromLog || events.length > 0) continue;
-      if (jobs.stateOf(id)?.closed !== false) return;
+      if (mayBeOver && jobs.stateOf(id)?.closed !== false) return;
+      mayBeOver = false;
       await news.promise;
     }
   } finally {

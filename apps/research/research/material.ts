@@ -43,8 +43,9 @@ const REPEATED = 2;
 /** The passages for each dimension, the best of each source first. The same findings always give the same material. */
 export function chooseMaterial(context: RunContext, read: readonly NumberedSource[]): Material[] {
   const used = new Set<string>();
+  const uses = context.findings.uses(context.id);
   return context.findings.dimensions(context.id).map((dimension) => {
-    const sources = sourcesOf(context, dimension, read);
+    const sources = read.filter(({ source }) => uses.get(dimension.position)?.has(source.id));
     const passages = sources.flatMap((source) => choosePassages(context, dimension, source, used));
     for (const { text } of passages) used.add(text);
     return { dimension, passages, numbers: sources.map(({ number }) => number) };
@@ -66,16 +67,6 @@ function choosePassages(
     .toSorted((left, right) => right.score - left.score)
     .filter((passage, rank) => rank === 0 || !used.has(passage.text))
     .slice(0, PASSAGES_PER_SOURCE);
-}
-
-/** What the dimension found; a duplicate is replaced by the source it repeats. */
-function sourcesOf(
-  { id, findings }: RunContext,
-  { position }: Dimension,
-  read: readonly NumberedSource[],
-): NumberedSource[] {
-  const wanted = new Set(findings.sourcesOf(id, position).map((source) => source.duplicateOf ?? source.id));
-  return read.filter(({ source }) => wanted.has(source.id));
 }
 
 /** The passages of a source that have most to do with a dimension, in the order of the text: looked for once in a run. */

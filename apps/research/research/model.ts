@@ -102,7 +102,7 @@ export class ResearchModel {
 
   /** An object of the schema's shape; undefined when the model gives none in two attempts. */
   async object<Shape>(schema: z.ZodType<Shape>, request: ModelRequest): Promise<Shape | undefined> {
-    const shape = z.toJSONSchema(schema) as Record<string, unknown>;
+    const shape = shapeOf(schema);
     for (const isStrict of [true, false]) {
       const prompt = isStrict
         ? request.prompt
@@ -172,9 +172,12 @@ export class ResearchModel {
       if (Math.min(size, paid) < whole)
         onShortened?.(paid < size ? 'the token budget was short' : 'the context of the model is too small');
       try {
-        const fitting = fitPrompt(prompt, Math.min(size, paid));
-        const cap = this.#cap(model, request, fixed + estimateTokens(fitting));
-        return await this.#callOnce(model, { ...request, prompt: fitting }, { ...extra, ...cap });
+        const room = Math.min(size, paid);
+        const fitting = whole <= room ? prompt : fitPrompt(prompt, room);
+        const estimated = fixed + (fitting === prompt ? whole : estimateTokens(fitting));
+        const cap = this.#cap(model, request, estimated);
+        const sent = { ...request, prompt: fitting, estimated };
+        return await this.#callOnce(model, sent, { ...extra, ...cap });
       } catch (error) {
         const isOverflow = error instanceof ModelError && error.code === 'context-too-long';
         if (!isOverflow || isWhole || retries === MOST_OVERFLOWS) throw error;
@@ -206,7 +209,16 @@ export class ResearchModel {
 
   async #callOnce(
     model: LanguageModel,
-    { instructions, prompt, signal, onSpent, principal, onShortened, onNote }: ModelRequest,
+    {
+      instructions,
+      prompt,
+      estimated,
+      signal,
+      onSpent,
+      principal,
+      onShortened,
+      onNote,
+    }: ModelRequest & { estimated: number },
     extra: Partial<CallOptions>,
   ): Promise<string> {
     const { text, usage, finishReason } = await this.#stream(
@@ -221,7 +233,6 @@ export class ResearchModel {
       },
     );
     const counts = countsOf(usage, `${instructions}${prompt}`, text);
-    const estimated = estimateTokens(`${instructions}${prompt}${JSON.stringify(extra.responseFormat ?? '')}`);
     this.#calibrate(model, counts.inputTokens, estimated);
     const costUsd = this.#costOf(model, counts);
     const tokens = counts.inputTokens + counts.outputTokens;
@@ -276,6 +287,15 @@ export class ResearchModel {
   }
 }
 
+/** Schemas are constants of this service, and describing one takes longer than checking an answer by it. */
+const shapes = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+function shapeOf(schema: z.ZodType): Record<string, unknown> {
+  const shape = shapes.get(schema) ?? (z.toJSONSchema(schema) as Record<string, unknown>);
+  shapes.set(schema, shape);
+  return shape;
+}
+
 /** Without the sentence at the end that was not finished. */
 function wholeSentences(text: string): string {
   const [whole = ''] = /^[\s\S]*[.!?…。！？](?:["'”’)]|\s*\[\d+\])*(?=\s|$)/u.exec(text) ?? [];
@@ -299,7 +319,6 @@ function countsOf(usage: Counted, sent: string, received: string) {
 
 /** The prompt with its passages, the paragraphs after the first, each cut to its share; the last are left out where that is too little. */
 function fitPrompt(prompt: string, tokens: number): string {
-  if (estimateTokens(prompt) <= tokens) return prompt;
   const [order = '', ...passages] = prompt.split('\n\n');
   const room = tokens - estimateTokens(order);
   const kept = passages.slice(0, Math.max(1, Math.floor(room / SHORTEST_PASSAGE)));

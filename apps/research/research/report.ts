@@ -193,7 +193,7 @@ class Writer {
     const marks = held.map((citation) => this.#mark(citation)).join('');
     if (counts) this.#count(sentence, held);
     const [, words = '', stop = ''] = /^([\s\S]*?)([.!?…。！？]*["'”’)]*)$/.exec(sentence.text) ?? [];
-    return `${words} ${marks}${marks === '' || isCut ? '[?]' : ''}${stop}`.trimStart();
+    return `${words.trimEnd()} ${marks}${marks === '' || isCut ? '[?]' : ''}${stop}`.trimStart();
   }
 
   /** Where the sentences of a section that has no words of its own stand; undefined if it has no sentences. */

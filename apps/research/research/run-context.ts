@@ -85,8 +85,8 @@ export class BudgetMeter {
 
   spend(spending: Spending): void {
     this.#tokens += spending.tokens;
-    this.#jobs.spend(this.#job.id, spending);
-    this.recordTime();
+    this.#jobs.spend(this.#job.id, spending, this.unrecordedMs);
+    this.#recordedAt = performance.now();
   }
 
   /** Stores the time since the last record. */

@@ -1,7 +1,7 @@
 import { ModelError } from '@trunkline/llm';
 import { createBorder, estimateTokens, fenceInstructions } from '@trunkline/loop';
 import { z } from 'zod';
-import { markCalls } from '../citations/calls.ts';
+import { MARK_INSTRUCTIONS, markCalls } from '../citations/calls.ts';
 import { withControls } from '../citations/controls.ts';
 import { plainClaim } from '../citations/document.ts';
 import { type DraftStatement, readDraft } from '../citations/draft.ts';
@@ -332,7 +332,7 @@ async function askForRepairs(
   failed: readonly CheckedSentence[],
 ): Promise<Repairs> {
   const border = createBorder();
-  const instructions = `${INSTRUCTIONS}\n${fenceInstructions(border)}`;
+  const instructions = `${INSTRUCTIONS}\n${fenceInstructions(border)}\n${MARK_INSTRUCTIONS}`;
   const list = failed.map(
     ({ statement, citations }, index) =>
       `Statement ${index + 1}: ${statement.replace(/\s+/g, ' ')} (${citations[0]?.verdict.reason || 'no source bears it out'})`,

@@ -99,7 +99,7 @@ async function addFile(
   const refusal = fileQuota.refusal(owner, file.size);
   if (refusal !== undefined) throw researchErrors.quota_exceeded({ refusal });
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const { title, text, mainLength, isWhole } = await pool
+  const { title, text, mainLength, isWhole, hidden } = await pool
     .extract({ bytes, type, name }, { signal, owner })
     .catch((error: unknown) => {
       if (error instanceof ExtractionError)
@@ -118,6 +118,7 @@ async function addFile(
     text,
     mainLength,
     isWhole,
+    hidden,
     type,
     bytes: bytes.byteLength,
   });

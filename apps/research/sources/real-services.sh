@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs real-services.test.ts against a real searx and a real MediaWiki, all on loopback, and stops them afterwards.
-# Needs Debian's packages: apt-get install --no-install-recommends searx mediawiki php-cli php-sqlite3 php-mbstring php-xml php-intl
+# Runs real-services.test.ts and handbook.test.ts against a real searx and a real MediaWiki, all on loopback, and stops them afterwards.
+# Needs Debian's packages: apt-get install --no-install-recommends searx mediawiki php-cli php-sqlite3 php-mbstring php-xml php-intl debian-handbook
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 work=$(mktemp -d)
@@ -18,23 +18,22 @@ wait_for() {
   exit 1
 }
 
-# A web of two pages, and what its only search engine answers.
+# A web of two pages and Debian's handbook in three languages, with a search by title. Some pages of it are articles of the wiki instead.
+handbook=/usr/share/doc/debian-handbook/html
+if [ ! -d $handbook/en-US ]; then echo "$handbook is missing: install debian-handbook" >&2; exit 1; fi
+articles=(linux-mint knoppix devuan filesystem-hierarchy rights-management dhcp)
 mkdir "$work/web"
 tidal='Tidal power turns the rise and fall of the sea into electricity. The station at La Rance was opened in 1966.'
 costs='Electricity from tidal power cost about 178 pounds per megawatt hour in the British auction of 2022.'
 echo "<html><head><title>Tidal power</title></head><body><main><p>$tidal</p></main></body></html>" >"$work/web/tidal.html"
 echo "<html><head><title>Costs of tidal power</title></head><body><main><p>$costs</p></main></body></html>" >"$work/web/costs.html"
-cat >"$work/web/results.json" <<JSON
-{"results": [
-  {"url": "http://127.0.0.1:$web/tidal.html", "title": "Tidal power", "content": "$tidal"},
-  {"url": "http://127.0.0.1:$web/costs.html", "title": "Costs of tidal power", "content": "$costs"}
-]}
-JSON
-python3 -m http.server --bind 127.0.0.1 --directory "$work/web" $web >"$work/web.log" 2>&1 &
+cp -r $handbook/{en-US,de-DE,fr-FR} "$work/web"
+for article in "${articles[@]}"; do rm "$work"/web/*/"sect.$article.html"; done
+python3 apps/research/sources/handbook.py serve $web "$work/web" "http://127.0.0.1:$web" >"$work/web.log" 2>&1 &
 pids+=($!)
 
 # searx with that engine and no other, so that it never leaves this machine.
-python3 - "$work/settings.yml" $searx "http://127.0.0.1:$web/results.json?q={query}" <<'PYTHON'
+python3 - "$work/settings.yml" $searx "http://127.0.0.1:$web/search?q={query}" <<'PYTHON'
 import sys, yaml
 path, port, address = sys.argv[1:]
 settings = yaml.safe_load(open('/usr/share/doc/searx/examples/settings.yml'))
@@ -51,7 +50,7 @@ PYTHON
 SEARX_SETTINGS_PATH="$work/settings.yml" searx-run >"$work/searx.log" 2>&1 &
 pids+=($!)
 
-# A wiki on SQLite with two articles of its own.
+# A wiki on SQLite with two articles of its own and those of the handbook.
 mkdir "$work/data"
 root=/usr/share/mediawiki
 php $root/maintenance/install.php --dbtype sqlite --dbpath "$work/data" --confpath "$work" --scriptpath '' \
@@ -63,13 +62,19 @@ printf "%s\n" "'''Tidal power''' is electricity from the tides." '== Stations ==
   php $root/maintenance/edit.php -u Admin 'Tidal power' >>"$work/install.log" 2>&1
 echo "A '''tide mill''' is a mill that is driven by tidal power. The mill at Nendrum was built in the year 619." |
   php $root/maintenance/edit.php -u Admin 'Tide mill' >>"$work/install.log" 2>&1
+for article in "${articles[@]}"; do
+  python3 apps/research/sources/handbook.py wikitext "$handbook/en-US/sect.$article.html" >"$work/article"
+  tail -n +2 "$work/article" |
+    php $root/maintenance/edit.php -u Admin "$(head -n 1 "$work/article")" >>"$work/install.log" 2>&1
+done
 php $root/maintenance/rebuildtextindex.php >>"$work/install.log" 2>&1
 php -S "127.0.0.1:$wiki" -t $root >"$work/wiki.log" 2>&1 &
 pids+=($!)
 
-wait_for "http://127.0.0.1:$web/results.json" "$work/web.log"
+wait_for "http://127.0.0.1:$web/tidal.html" "$work/web.log"
 wait_for "http://127.0.0.1:$searx/config" "$work/searx.log"
 wait_for "http://127.0.0.1:$wiki/api.php?action=query&meta=siteinfo&format=json" "$work/wiki.log"
 
 export TEST_SEARXNG_URL="http://127.0.0.1:$searx" TEST_ENCYCLOPEDIA_URL="http://127.0.0.1:$wiki/api.php"
-PATH="$PWD/node_modules/.bin:$PATH" vitest run apps/research/sources/real-services.test.ts
+export TEST_HANDBOOK=$handbook
+PATH="$PWD/node_modules/.bin:$PATH" vitest run apps/research/sources/real-services.test.ts apps/research/sources/handbook.test.ts

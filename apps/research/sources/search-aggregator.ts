@@ -1,3 +1,4 @@
+import { seenText } from '@trunkline/documents';
 import { SearchError } from '@trunkline/tools';
 import type { SourceHealth, SourceKind } from '../api-types.ts';
 import type { SearchQuery, SearchResult, SourceClient, SourceDefinition, SourceText } from './source.ts';
@@ -106,7 +107,14 @@ export class SearchAggregator {
     try {
       const results = await client.search(query, signal);
       this.#record(entry, 'ok', 'answers');
-      return { results: results.map((result) => ({ ...result, source: definition.name })) };
+      return {
+        results: results.map((result) => ({
+          ...result,
+          title: seenText(result.title),
+          snippet: seenText(result.snippet),
+          source: definition.name,
+        })),
+      };
     } catch (error) {
       if (!(error instanceof SearchError)) throw error;
       this.#record(entry, 'failing', error.message);

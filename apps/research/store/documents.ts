@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { ownerFilter, type Principal } from '@trunkline/identity';
+import { BoundedMap } from '@trunkline/std';
 import type { Database } from '@trunkline/storage';
 import { oneLine } from '../text/sentences.ts';
-import { type Excerpt, MOST_PARTS, type Part, PartStore, partsOf, tellingWords } from './parts.ts';
+import { Excerpt, MOST_PARTS, type Part, PartStore, partsOf, tellingWords } from './parts.ts';
 
 const LENGTH = 280;
 
@@ -41,6 +42,8 @@ export interface NewDocument {
   mainLength?: number;
   /** Whether the text holds all of the page or file; it does when not given. */
   isWhole?: boolean;
+  /** Characters that no reader sees, which were left out. */
+  hidden?: number;
   type: string;
   bytes: number;
   published?: string | undefined;
@@ -59,6 +62,9 @@ export interface DocumentHit {
 
 const COLUMNS =
   'id, owner, kind, url, title, type, bytes, published, added_at AS addedAt, main_length AS mainLength, whole';
+/** Short texts that stay in memory: a job reads each of its pages three times. */
+const KEPT_TEXTS = 100;
+const LONGEST_KEPT = 50_000;
 const WORDS_OF_A_SEARCH = 12;
 /** Parts that are indexed before others get their turn. */
 const AT_ONCE = 24;
@@ -73,6 +79,8 @@ export type DescribedDocument = Omit<StoredDocument, 'text'>;
 export class DocumentStore {
   readonly #database: Database;
   readonly #parts: PartStore;
+  /** The newest short texts. */
+  readonly #excerpts = new BoundedMap<number, Excerpt>(KEPT_TEXTS);
   /** Texts that are being stored, by what makes them the same. */
   readonly #underWay = new Map<string, Promise<StoredDocument>>();
 
@@ -94,10 +102,19 @@ export class DocumentStore {
     const adding = this.#underWay.get(key) ?? this.#add(document, hash, parts);
     this.#underWay.set(key, adding);
     try {
-      return await adding;
+      const stored = await adding;
+      this.#keep(stored);
+      return stored;
     } finally {
       this.#underWay.delete(key);
     }
+  }
+
+  #keep({ id, text, mainLength, whole }: StoredDocument): void {
+    this.#excerpts.delete(id);
+    if (text.length > LONGEST_KEPT) return;
+    const how = { mainLength: mainLength ?? undefined, isWhole: whole === 1 };
+    this.#excerpts.set(id, new Excerpt([{ place: 0, start: 0, text }], how));
   }
 
   /** Takes away what a stop of the process left half stored. To be called before anything is added. */
@@ -120,12 +137,16 @@ export class DocumentStore {
 
   /** The main part up to about 200,000 characters. */
   opening(id: number | null): string {
+    const kept = this.#excerpts.get(id ?? 0);
+    if (kept !== undefined) return kept.mainText;
     const { mainLength } = this.describe(id ?? 0) ?? {};
     return this.#parts.text(id ?? 0, OPENING).slice(0, mainLength ?? undefined);
   }
 
   /** What of a text has most to do with the questions, in so many parts at most; all of a short one. */
   excerpt(id: number | null, questions: readonly string[], most: number): Excerpt {
+    const kept = this.#excerpts.get(id ?? 0);
+    if (kept !== undefined) return kept;
     const { mainLength, whole } = this.describe(id ?? 0) ?? {};
     return this.#parts.excerpt(id ?? 0, questions, most, {
       mainLength: mainLength ?? undefined,
@@ -154,6 +175,7 @@ export class DocumentStore {
   }
 
   remove(id: number): void {
+    this.#excerpts.delete(id);
     this.#database.transaction(() => {
       this.#parts.remove(id);
       this.#database.prepare('DELETE FROM documents WHERE id = ?').run(id);
@@ -170,12 +192,18 @@ export class DocumentStore {
     { limit, owner = 'anonymous' }: { limit: number; owner?: string | undefined },
   ): DocumentHit[] {
     const words = tellingWords(query, WORDS_OF_A_SEARCH);
-    if (words.length === 0) return [];
+    if (words.length === 0 || !this.#hasAny(kind, owner)) return [];
     const match = words.map((word) => `"${word}"`).join(' OR ');
     return this.#database
       .prepare<Omit<DocumentHit, 'snippet'>>(SEARCH)
       .all(match, kind, limit, owner)
       .map((hit) => ({ ...hit, snippet: snippetOf(hit.part, words) }));
+  }
+
+  /** The index holds the texts of all kinds and owners: who has no files need not wait for it. */
+  #hasAny(kind: DocumentKind, owner: string): boolean {
+    const any = "SELECT 1 FROM documents WHERE kind = ? AND owner IN ('anonymous', ?) LIMIT 1";
+    return this.#database.prepare(any).get(kind, owner) !== undefined;
   }
 
   async #add(document: NewDocument, hash: string, parts: readonly Part[]): Promise<StoredDocument> {
@@ -200,23 +228,24 @@ export class DocumentStore {
 
   /** Documents of earlier versions do not say what of them is the main part, nor that they are whole. */
   #readAgain(
-    known: DescribedDocument,
-    { mainLength: length, isWhole = true }: NewDocument,
+    known: DescribedDocument & { hidden: number },
+    { mainLength: length, isWhole = true, hidden = 0 }: NewDocument,
   ): DescribedDocument {
     const [mainLength, whole] = [length ?? null, isWhole ? 1 : 0];
+    if (known.mainLength === mainLength && known.whole === whole && known.hidden === hidden) return known;
     this.#database
-      .prepare('UPDATE documents SET main_length = ?, whole = ? WHERE id = ?')
-      .run(mainLength, whole, known.id);
+      .prepare('UPDATE documents SET main_length = ?, whole = ?, hidden = ? WHERE id = ?')
+      .run(mainLength, whole, hidden, known.id);
     return { ...known, mainLength, whole };
   }
 
   #same(
     { kind, owner, url }: NewDocument,
     hash: string,
-  ): (DescribedDocument & { complete: number }) | undefined {
+  ): (DescribedDocument & { hidden: number; complete: number }) | undefined {
     return this.#database
-      .prepare<DescribedDocument & { complete: number }>(
-        `SELECT ${COLUMNS}, complete FROM documents WHERE kind = ? AND owner = ? AND url = ? AND hash = ?`,
+      .prepare<DescribedDocument & { hidden: number; complete: number }>(
+        `SELECT ${COLUMNS}, hidden, complete FROM documents WHERE kind = ? AND owner = ? AND url = ? AND hash = ?`,
       )
       .get(kind, owner, url, hash);
   }
@@ -237,14 +266,26 @@ export class DocumentStore {
 
   #create(document: NewDocument & { hash: string }): number {
     const { owner, kind, url, title, type, hash, bytes, published = null } = document;
-    const { mainLength = null, isWhole = true } = document;
+    const { mainLength = null, isWhole = true, hidden = 0 } = document;
     return this.#database
       .prepare(
-        `INSERT INTO documents (owner, kind, url, title, type, hash, bytes, published, added_at, main_length, whole, complete)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+        `INSERT INTO documents (owner, kind, url, title, type, hash, bytes, published, added_at, main_length, whole, hidden, complete)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
       )
-      .run(owner, kind, url, title, type, hash, bytes, published, Date.now(), mainLength, isWhole ? 1 : 0)
-      .lastInsertRowid;
+      .run(
+        owner,
+        kind,
+        url,
+        title,
+        type,
+        hash,
+        bytes,
+        published,
+        Date.now(),
+        mainLength,
+        isWhole ? 1 : 0,
+        hidden,
+      ).lastInsertRowid;
   }
 }
 

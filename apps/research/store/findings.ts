@@ -27,7 +27,7 @@ export type NewSource = Pick<
 
 const DIMENSION = 'position, name, queries, iteration, state, summary, key_finding AS keyFinding, troubles';
 const SOURCE =
-  'id, url, title, snippet, engine, quality, published, state, document_id AS documentId, duplicate_of AS duplicateOf, problem, number';
+  'id, url, title, snippet, engine, quality, published, state, document_id AS documentId, duplicate_of AS duplicateOf, problem, number, coalesce((SELECT hidden FROM documents WHERE documents.id = document_id), 0) AS hidden';
 
 /** What a job has found out so far. Writers are called inside `JobStore.commit`. */
 export class FindingStore {
@@ -158,6 +158,20 @@ export class FindingStore {
          ORDER BY quality DESC, id`,
       )
       .all(jobId, position);
+  }
+
+  /** The ids of the sources that each dimension found, by its position; a duplicate is replaced by the source it repeats. */
+  uses(jobId: string): Map<number, ReadonlySet<number>> {
+    const rows = this.#database
+      .prepare<{ position: number; source: number }>(
+        `SELECT position, coalesce(duplicate_of, sources.id) AS source
+         FROM uses JOIN sources ON sources.id = uses.source_id WHERE uses.job_id = ?`,
+      )
+      .all(jobId);
+    const byPosition = Map.groupBy(rows, ({ position }) => position);
+    return new Map(
+      [...byPosition].map(([position, uses]) => [position, new Set(uses.map(({ source }) => source))]),
+    );
   }
 
   countSources(jobId: string, state?: JobSource['state']): number {

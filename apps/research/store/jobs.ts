@@ -194,14 +194,21 @@ export class JobStore {
       .run(...Object.values(columns).map(toColumn), id);
   }
 
-  /** Adds the cost of one model call to the job. */
-  spend(id: string, { tokens, isEstimated, costUsd }: Spending): void {
+  /** Adds the cost of one model call to the job, and the time that it was worked on since the last record. */
+  spend(id: string, { tokens, isEstimated, costUsd }: Spending, milliseconds = 0): void {
     this.#database
       .prepare(
         `UPDATE jobs SET tokens = tokens + ?, estimated_calls = estimated_calls + ?, cost_usd = cost_usd + ?,
-          unpriced_calls = unpriced_calls + ? WHERE id = ?`,
+          unpriced_calls = unpriced_calls + ?, spent_ms = spent_ms + ? WHERE id = ?`,
       )
-      .run(Math.round(tokens), isEstimated ? 1 : 0, costUsd ?? 0, costUsd === undefined ? 1 : 0, id);
+      .run(
+        Math.round(tokens),
+        isEstimated ? 1 : 0,
+        costUsd ?? 0,
+        costUsd === undefined ? 1 : 0,
+        Math.round(milliseconds),
+        id,
+      );
   }
 
   addTime(id: string, milliseconds: number): void {

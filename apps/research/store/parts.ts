@@ -196,6 +196,11 @@ export class Excerpt {
     this.text = pieces.join('');
   }
 
+  /** Of a whole text its main part. */
+  get mainText(): string {
+    return this.text.slice(0, this.#mainLength);
+  }
+
   /** Whether the character at this place of the excerpt stands in the document's main part. */
   isMain(at: number): boolean {
     return this.placeInWhole(at) < this.#mainLength;

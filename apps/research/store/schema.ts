@@ -258,6 +258,7 @@ export const migrations: readonly Migration[] = [
   spaceIndex,
   'ALTER TABLE jobs ADD COLUMN estimated_calls INTEGER NOT NULL DEFAULT 0;',
   'ALTER TABLE opinions ADD COLUMN is_topic INTEGER NOT NULL DEFAULT 0;',
+  'ALTER TABLE documents ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0;',
 ];
 
 /** Earlier versions indexed a text of a script without spaces as one word a line. */

@@ -27,6 +27,8 @@ const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'sentence'
 const END = /\p{Sentence_Terminal}+[\p{Pe}\p{Pf}"']*(?=\s*$)/u;
 /** Where `Intl.Segmenter` reads on: from "in 1957." to a figure, past "…", and from one line break to the next. */
 const BOUNDARY = /[.!?…]+[\p{Pe}\p{Pf}"']*(?=\s|$)|\n+/gu;
+/** Marks that `BOUNDARY` does not know. Without one `Intl.Segmenter`, which is slow, finds no end that `BOUNDARY` does not. */
+const OTHER_MARK = /[\p{Sentence_Terminal}--[.!?]]/v;
 
 /** The sentences of a text in order, each with its place; headings and list items count as sentences of their own. */
 export function sentenceSpans(text: string): Span[] {
@@ -46,7 +48,8 @@ export function sentenceSpans(text: string): Span[] {
 /** Places where a sentence may end, in order, each with that of its mark. */
 function endsOf(text: string): (readonly [end: number, at: number])[] {
   const ends = new Map<number, number>();
-  for (const { segment, index } of segmenter().segment(text)) {
+  const segments = OTHER_MARK.test(text) ? segmenter().segment(text) : [];
+  for (const { segment, index } of segments) {
     const match = END.exec(segment);
     // Marks of ASCII stand also inside addresses and figures.
     if (match === null || (/^[.!?]/.test(match[0]) && !/\s$/.test(segment))) continue;
@@ -155,6 +158,7 @@ const FREQUENT: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntri
     it: 'il di che è gli nel della dei con per una sono del al la le un non si da più alla anche come stato',
     pt: 'o os da do em uma não que é para com as dos no na por mais foi um se ao como são sua',
     nl: 'het een van en de is dat op te zijn met voor niet aan er om werd ook als bij door naar wordt',
+    ca: 'els amb és dels són més aquest aquesta seva seves però també',
   }).map(([language, words]) => [language, new Set(words.split(' '))]),
 );
 
@@ -167,12 +171,51 @@ const SAMPLE = 4000;
  * figures alone may be.
  */
 export function mayBeEnglish(text: string): boolean {
-  const sample = text.slice(0, SAMPLE);
-  const letters = sample.match(LETTERS) ?? [];
-  if (letters.filter((letter) => LATIN.test(letter)).length < letters.length * 0.9) return false;
-  const words = sample.toLowerCase().match(/\p{L}+/gu) ?? [];
-  const hitsOf = (known: ReadonlySet<string>) => words.filter((word) => known.has(word)).length;
-  const { en = new Set<string>(), ...others } = FREQUENT;
-  const english = hitsOf(en);
-  return Object.values(others).every((known) => hitsOf(known) <= english);
+  if (!isWrittenIn(LATIN, text)) return false;
+  const { en: english = 0, ...others } = frequentShares(text);
+  return Object.values(others).every((share) => share <= english);
+}
+
+/** The share of letters that must be of a script for a text to be written in it. */
+const MOST_LETTERS = 0.9;
+
+/** Of the beginning of the text. */
+function isWrittenIn(script: RegExp, text: string): boolean {
+  const letters = text.slice(0, SAMPLE).match(LETTERS) ?? [];
+  const own = letters.filter((letter) => script.test(letter)).length;
+  return own > 0 && own >= letters.length * MOST_LETTERS;
+}
+
+/** The share of words that are frequent ones, by language. */
+function frequentShares(text: string): Record<string, number> {
+  const words =
+    text
+      .slice(0, SAMPLE)
+      .toLowerCase()
+      .match(/\p{L}+/gu) ?? [];
+  return Object.fromEntries(
+    Object.entries(FREQUENT).map(([language, known]) => [
+      language,
+      words.filter((word) => known.has(word)).length / Math.max(1, words.length),
+    ]),
+  );
+}
+
+/** The share of frequent words from which a text is in a language; those of English stand in few others. */
+const LEAST_FREQUENT = 0.12;
+const LEAST_ENGLISH = 0.07;
+/** How many times more of them it has than of any other language. Catalan has many of Spanish, and of French. */
+const CLEARLY = 1.5;
+/** Chinese and Japanese. */
+const EAST_ASIAN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]/u;
+
+/** Whether the text is surely in one of these languages, of those that are told apart here; "zh" is Japanese too. */
+export function isSurelyIn(languages: readonly string[], text: string): boolean {
+  if (isWrittenIn(EAST_ASIAN, text)) return languages.includes('zh');
+  if (!isWrittenIn(LATIN, text)) return false;
+  const [[language = '', share = 0] = [], [, next = 0] = []] = Object.entries(frequentShares(text)).toSorted(
+    ([, left], [, right]) => right - left,
+  );
+  const least = language === 'en' ? LEAST_ENGLISH : LEAST_FREQUENT;
+  return languages.includes(language) && share >= least && share >= next * CLEARLY;
 }

@@ -181,7 +181,7 @@ function policyOf(
 ): TurnPolicy {
   return {
     ...policy.for(name),
-    async ask({ request, input, rule, why, accepts }, signal) {
+    async ask({ request, input, rule, why, accepts, isTaskOnly }, signal) {
       const { tool } = request;
       const text = JSON.stringify(input, null, 2) ?? '';
       const subject = {
@@ -195,7 +195,7 @@ function policyOf(
       };
       const question = `${approvalText(subject)}\n${HOW_TO_ANSWER}`;
       tell({ type: 'input-start', question });
-      const asker = { ...skillRequest, about: { tool, input, rule, subject } };
+      const asker = { ...skillRequest, about: { tool, input, rule, subject, isTaskOnly } };
       const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)

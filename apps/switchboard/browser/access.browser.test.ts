@@ -2,7 +2,7 @@ import { describeWithBrowser } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 const MOST_SCRIPT = 200_000;
 const key = 'the-operator-key';
 const sections = [

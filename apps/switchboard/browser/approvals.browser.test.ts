@@ -15,7 +15,7 @@ import { agent } from '../fixtures/crew.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('an approval on the page of the switchboard', () => {
   const home = temporaryDirectory();

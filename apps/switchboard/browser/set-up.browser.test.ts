@@ -11,7 +11,7 @@ import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('how the switchboard is set up', () => {
   let model: ModelServer;
@@ -277,6 +277,27 @@ describeWithBrowser('how the switchboard is set up', () => {
     await row.filter({ hasText: 'added' }).getByText('taken back', { exact: true }).waitFor();
     const routes = async () => JSON.stringify((await pages.service().call('/api/routes')).body.data);
     await expect.poll(routes, SOON).not.toContain('"once"');
+  });
+
+  it('a change of a file that no command writes has no button to take it back', async () => {
+    const { page } = await pages.open('/app');
+    const change = { id: 1, at: Date.now(), by: 'edited by hand', reason: null, before: null, after: 'a: b' };
+    const shown = (file: string, canUndo: boolean, id: number) => ({
+      ...change,
+      id,
+      file,
+      canUndo,
+      undoes: null,
+      diff: '+a: b',
+    });
+    const data = [shown('keys.yaml', false, 2), shown('routes.d/a.yaml', true, 1)];
+    await page.route('**/api/changes?*', (route) => route.fulfill({ json: { data } }));
+    await page.goto(`${pages.service().url}/app#/changes`);
+    const button = (file: string) =>
+      page.getByRole('listitem').filter({ hasText: file }).getByRole('button', { name: 'Take back' });
+    await button('routes.d/a.yaml').waitFor();
+    expect(await page.getByText('keys.yaml', { exact: true }).count()).toBe(1);
+    expect(await button('keys.yaml').count()).toBe(0);
   });
 
   it('nodes are listed with their version and what they lead', async () => {

@@ -9,7 +9,7 @@ import {
 import { afterAll, expect, it } from 'vitest';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('what passes through the switchboard', () => {
   let model: ModelServer;

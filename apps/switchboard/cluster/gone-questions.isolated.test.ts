@@ -7,7 +7,12 @@ import {
   waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { journalled, type ProcessSwitchboard, processHome } from '../fixtures/process-switchboard.ts';
+import {
+  journalled,
+  type ProcessSwitchboard,
+  processHome,
+  waitForCopies,
+} from '../fixtures/process-switchboard.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 
 const patient = { timeoutMs: 120_000, intervalMs: 50 };
@@ -58,10 +63,9 @@ describe.skipIf(natsMissing !== undefined)('questions of a switchboard that was 
     asked = await questions(dead);
     boards = (await Promise.all(homes.slice(1).map((home) => home.start()))) as ProcessSwitchboard[];
     for (const board of boards)
-      await waitFor(async () => {
-        const { nodes } = (await board.call('/api/cluster')).body.data;
-        return nodes.length === 3 && nodes.every(({ behind }: Json) => behind === 0);
-      }, patient);
+      await waitFor(async () => (await board.call('/api/cluster')).body.data.nodes.length === 3, patient);
+    const subjects = ['flows', 'questions'];
+    await waitForCopies({ nats, from: dead, at: boards, subjects }, patient.timeoutMs);
     await dead.child.kill('SIGKILL');
   }, 400_000);
   afterAll(async () => {

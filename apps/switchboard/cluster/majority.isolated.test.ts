@@ -51,7 +51,7 @@ describe.skipIf(natsMissing !== undefined)('two of three NATS servers are away',
   const expectRefused = ({ status, headers }: Response) =>
     expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
   const journalLeader = async (name: string): Promise<string | undefined> => {
-    const answer = await fetch(`${cluster.monitors[name]}/jsz?accounts=true&streams=true`);
+    const answer = await fetch(`${cluster.servers[name]?.monitor}/jsz?accounts=true&streams=true`);
     const { account_details: accounts = [] } = (await answer.json()) as Json;
     const streams: Json[] = accounts.flatMap((account: Json) => account.stream_detail ?? []);
     const journal = streams.find((stream) => stream.name === 'bus-journal');
@@ -59,7 +59,7 @@ describe.skipIf(natsMissing !== undefined)('two of three NATS servers are away',
     return journal.cluster.leader || undefined;
   };
   const connections = async (name: string): Promise<number> => {
-    const answer = await fetch(`${cluster.monitors[name]}/connz`);
+    const answer = await fetch(`${cluster.servers[name]?.monitor}/connz`);
     return ((await answer.json()) as Json).num_connections;
   };
 

@@ -68,13 +68,13 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
     // At once: what waited for NATS would be stored before anybody listens.
     expect((await refused.json()).error).toContain('takes no messages yet');
     await nats.start();
-    await waitFor(isReady(running), { timeoutMs: 30_000 });
+    await waitFor(isReady(running), { timeoutMs: 60_000 });
     const seen = await observe(running);
     expect((await running.call('/publish', hello)).status).toBe(200);
     expect((await seen.first('message.outbound.cli', 'hello')).payload.content).toBe('Here.');
     expect((await running.call('/healthz')).body).toMatchObject({ ok: true, bus: { connected: true } });
     seen.close();
-  }, 60_000);
+  });
 
   it('stops while it waits', async () => {
     await nats.kill();
@@ -82,7 +82,7 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
     board = undefined;
     await running.stop();
     await expect(running.fetch('/healthz')).rejects.toThrow();
-  }, 30_000);
+  });
 
   it('says once what NATS lost while no switchboard ran', async () => {
     const home = temporaryDirectory();
@@ -119,20 +119,20 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
       const last = await startAgain();
       const reports = async (stream: string) =>
         (await lost(last)).filter((content) => content.includes(`The stream ${stream} `)).length;
-      await waitFor(async () => (await reports('bus-dead')) === 2, { timeoutMs: 30_000 });
+      await waitFor(async () => (await reports('bus-dead')) === 2, { timeoutMs: 60_000 });
       expect(await reports('bus-journal')).toBe(1);
       await last.stop();
     } finally {
       home.remove();
     }
-  }, 120_000);
+  });
 
   it('names NATS_REPLICAS where there are too few servers for it', async () => {
     const running = await start({ NATS_REPLICAS: '2' });
     const { ok, bus } = (await running.call('/healthz')).body;
     expect([ok, bus.problem]).toEqual([false, expect.stringContaining('NATS cannot keep 2 copies: ')]);
     expect(bus.problem).toContain('or lower NATS_REPLICAS. The server needs JetStream');
-  }, 30_000);
+  });
 
   it('does not start with credentials that NATS refuses', async () => {
     await nats.stop();
@@ -140,15 +140,15 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
     await expect(start({ NATS_USER: 'u', NATS_PASSWORD: 'wrong' })).rejects.toThrow(
       /refuses these credentials/,
     );
-  }, 30_000);
+  });
 
   it('is not ready from the loss of NATS until it is back, and lives on', async () => {
     const other = await start();
     try {
       const running = await start({ NATS_PUBLISH_TIMEOUT_MS: '500' });
-      for (const each of [other, running]) await waitFor(isReady(each), { timeoutMs: 30_000 });
+      for (const each of [other, running]) await waitFor(isReady(each), { timeoutMs: 60_000 });
       await nats.kill();
-      await waitFor(async () => !(await isReady(running)()), { timeoutMs: 30_000 });
+      await waitFor(async () => !(await isReady(running)()), { timeoutMs: 60_000 });
       expect((await running.call('/healthz')).status).toBe(200);
       const late = { ...hello, id: 'late-1', correlationId: 'late' };
       const refused = await running.fetch('/publish', { method: 'POST', body: JSON.stringify(late) });
@@ -162,15 +162,15 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
         timeoutMs: 30_000,
       });
       await nats.start();
-      await waitFor(isReady(running), { timeoutMs: 30_000 });
+      await waitFor(isReady(running), { timeoutMs: 60_000 });
       for (const board of [running, other, running])
-        await waitFor(async () => (await board.call('/publish', late)).status === 200, { timeoutMs: 30_000 });
+        await waitFor(async () => (await board.call('/publish', late)).status === 200, { timeoutMs: 60_000 });
       const { messages } = (await running.call('/api/bus/history?topic=message.inbound.cli')).body.data;
       expect(messages.filter(({ message }: Json) => message.id === 'late-1')).toHaveLength(1);
       const copy = join(other.workspace, 'keys.yaml');
-      await waitFor(() => existsSync(copy) && readFileSync(copy, 'utf8') === keys, { timeoutMs: 30_000 });
+      await waitFor(() => existsSync(copy) && readFileSync(copy, 'utf8') === keys, { timeoutMs: 60_000 });
     } finally {
       await other.stop();
     }
-  }, 120_000);
+  });
 });

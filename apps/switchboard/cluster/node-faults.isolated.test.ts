@@ -54,7 +54,7 @@ function sharesOf(whole: number, parts: number): number[] {
 
 /**
  * Copies of old servers hold a message at different positions, so that pages from two of them can show it twice; one that was
- * published twice has two times.
+ * published twice has two times, and one that was stored twice has two positions in one copy, which `copiesApart` finds.
  */
 function readOnce(messages: readonly Json[]): Json[] {
   return [...new Map(messages.map((message) => [`${message.id} ${message.timestamp}`, message])).values()];
@@ -76,7 +76,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
       { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
       { 'agents/helm.yaml': helm },
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     await pair?.stop();
     await model?.stop();
@@ -102,7 +102,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     const health = await pair.boards[0]?.call('/healthz');
     expect(health?.body.bus).toMatchObject({ replicas: 3, leader: expect.stringMatching(/^n[123]$/) });
     expect(health?.body.bus.peers).toHaveLength(2);
-  }, 120_000);
+  });
 
   it('bring a task of a switchboard that is killed to its end at the other', async () => {
     await allReady();
@@ -137,9 +137,9 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     const missed: string[] = [];
     await loseNothing(missed).catch(async (cause: unknown) => {
       // Says whether NATS has lost a message or a reader has.
-      const { areAlike, words } = await compareCopies(pair.cluster, missed);
+      const { areAlike, hasTwice, words } = await compareCopies(pair.cluster, missed);
       const told = `NATS ${natsVersion} has the journal so:\n${words}`;
-      if (isOld && !areAlike && cause instanceof LostMessages) {
+      if (isOld && !areAlike && !hasTwice && cause instanceof LostMessages) {
         console.warn(
           `skipped, as servers before 2.10 lose confirmed messages (${errorMessage(cause)}). ${told}`,
         );

@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 import { describeSharedDeadLetters } from './shared-dead-letters.suite.ts';
+import { describeSharedSchedules } from './shared-schedules.suite.ts';
 import { describeSharedTasks } from './shared-tasks.suite.ts';
 
 const obedient = new ObedientModel();
@@ -58,7 +59,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     model = await startModelServer({ script: (request) => obedient.reply(request) });
     boards = [await start(), await start({ home: home.path })];
     await waitFor(async () => (await Promise.all(boards.map(nodes))).every(({ length }) => length === 2));
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(boards.map((board) => board.stop()));
     await nats.stop();
@@ -134,7 +135,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     }
     const statusOf = async () => (await boards[0]?.call('/api/flows/skill-of-nobody'))?.status;
     await waitFor(async () => (await statusOf()) === 404);
-  }, 60_000);
+  });
 
   it('a flow that can be asked again at any of them', async () => {
     await boards[0]?.call('/publish', {
@@ -149,7 +150,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     const replay = async (board: TestSwitchboard) =>
       (await board.call('/api/flows/skill-again/replay', {})).status;
     for (const board of boards) await waitFor(async () => (await replay(board)) === 202);
-  }, 60_000);
+  });
 
   it.each(readAttacks('cluster'))(
     'that $id waits for a person, at whichever it is asked again',
@@ -180,7 +181,6 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
         for (const { body } of await onEach((board) => board.call(path)))
           expect(JSON.stringify(body)).not.toContain('owned');
     },
-    120_000,
   );
 
   it('all open questions, until one is answered at any of them', async () => {
@@ -201,7 +201,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     expect(answered?.status).toBe(200);
     expect((await asking)?.body.answer).toBe('Blue');
     await waitFor(async () => (await onEach(pending)).every((list: Json[]) => list.length === 0));
-  }, 60_000);
+  });
 
   it('all deliveries', async () => {
     const published: Json = await boards[1]?.call('/publish', {
@@ -216,7 +216,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     });
     for (const ids of everywhere)
       expect(ids.filter((id: string) => id === published.body.id)).toHaveLength(1);
-  }, 60_000);
+  });
 
   describeSharedDeadLetters({ boards: () => boards, natsUrl: () => nats.url });
 
@@ -252,7 +252,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     await everywhere(23);
     const aside = readdirSync(boards[1]?.workspace ?? '').find((name) => name.startsWith('incidents.yaml.b'));
     expect(readFileSync(at(1, aside ?? ''), 'utf8')).toBe(broken);
-  }, 120_000);
+  });
 
   it('all changes under one number, and takes each back wherever it was made', async () => {
     const changes = async (board: TestSwitchboard): Promise<Json[]> =>
@@ -278,7 +278,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
       expect((await everywhere(2 * round + 2))[0]).toMatchObject({ id: undone?.body.data.id });
       for (const index of boards.keys()) await waitFor(holds(index, 'routes.d/bell.yaml', undefined));
     }
-  }, 120_000);
+  });
 
   it('files that somebody edits by hand, wherever that is', async () => {
     const route = (skill: string) =>
@@ -305,43 +305,41 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     boards[0]?.write('keys.yaml', keys);
     await waitFor(holds(1, 'keys.yaml', keys));
     expect(await sharings('keys.yaml')).toBe(before + 1);
-  }, 120_000);
+  });
 
   it.each([
     ['agents.yaml', 'agents: [{ name: scout, url: "http://127.0.0.1:1", skills: [look] }]\n'],
     ['channels.yaml', 'channels: [{ id: ops, platform: chat, channelId: "77", agent: helm }]\n'],
     ['approvers.yaml', 'approvers: ["chat:77"]\n'],
-  ])(
-    '%s as somebody edits or removes it, wherever that is',
-    async (file, text) => {
-      for (const [from, to] of [
-        [0, 1],
-        [1, 0],
-      ] as const) {
-        boards[from]?.write(file, `# by ${from}\n${text}`);
-        await waitFor(holds(to, file, `# by ${from}\n${text}`));
-      }
-      if (file === 'agents.yaml') {
-        const names = async (board: TestSwitchboard) =>
-          (await board.call('/api/agents')).body.data.map(({ name }: Json) => name);
-        await waitFor(async () => (await onEach(names)).every((list: string[]) => list.includes('scout')));
-      }
-      rmSync(at(0, file));
-      await waitFor(holds(1, file, undefined));
-      // One that is not YAML stays where it is.
-      const before = await sharings(file);
-      boards[0]?.write(file, 'a: [\n');
-      await waitFor(async () =>
-        JSON.stringify((await boards[0]?.call('/api/workspace'))?.body.data.problems).includes(file),
-      );
-      boards[0]?.write(file, text);
-      await waitFor(holds(1, file, text));
-      expect(await sharings(file)).toBe(before + 1);
-      rmSync(at(1, file));
-      await waitFor(holds(0, file, undefined));
-    },
-    120_000,
-  );
+  ])('%s as somebody edits or removes it, wherever that is', async (file, text) => {
+    for (const [from, to] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      boards[from]?.write(file, `# by ${from}\n${text}`);
+      await waitFor(holds(to, file, `# by ${from}\n${text}`));
+    }
+    if (file === 'agents.yaml') {
+      const names = async (board: TestSwitchboard) =>
+        (await board.call('/api/agents')).body.data.map(({ name }: Json) => name);
+      await waitFor(async () => (await onEach(names)).every((list: string[]) => list.includes('scout')));
+    }
+    rmSync(at(0, file));
+    await waitFor(holds(1, file, undefined));
+    // One that is not YAML stays where it is.
+    const before = await sharings(file);
+    boards[0]?.write(file, 'a: [\n');
+    await waitFor(async () =>
+      JSON.stringify((await boards[0]?.call('/api/workspace'))?.body.data.problems).includes(file),
+    );
+    boards[0]?.write(file, text);
+    await waitFor(holds(1, file, text));
+    expect(await sharings(file)).toBe(before + 1);
+    rmSync(at(1, file));
+    await waitFor(holds(0, file, undefined));
+  });
+
+  describeSharedSchedules({ boards: () => boards, natsUrl: () => nats.url });
 
   it('a conversation that goes on, whichever answers', async () => {
     const source = { interface: 'cli', userId: 'ada' };
@@ -368,7 +366,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     const shared = await boards[0]?.call('/api/bus/history?topic=cluster.conversations');
     expect(shared?.body.data.count).toBeGreaterThan(0);
     expect(JSON.stringify(shared?.body)).not.toContain('Word');
-  }, 120_000);
+  });
 
   describe('tasks of /a2a and responses of /v1', () =>
     describeSharedTasks({
@@ -385,7 +383,7 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     // It may be one of those that only the other has.
     expect((await boards[0]?.call('/api/flows/skill-of-nobody'))?.status).toBe(503);
     expect((await boards[0]?.call('/api/flows/skill-of-nobody/replay', {}))?.status).toBe(503);
-  }, 60_000);
+  });
 
   it('a file that was edited while it was stopped', async () => {
     const before = await sharings('keys.yaml');
@@ -393,5 +391,5 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     await waitFor(async () => (await sharings('keys.yaml')) > before);
     boards.push(await start({ home: home.path }));
     await waitFor(holds(1, 'keys.yaml', `# meanwhile\n${keys}`));
-  }, 60_000);
+  });
 });

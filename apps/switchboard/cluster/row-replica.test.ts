@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { SealKeyMissing } from '../control/seal.ts';
 import { sharedFlows } from '../flows/flow-replica.ts';
 import { FlowStore, type SharedFlow } from '../flows/flow-store.ts';
 import { createRowReplica } from './row-replica.ts';
@@ -142,4 +143,48 @@ it('shares the last of many changes', async () => {
   board.flows.block(id, true);
   await pass(10_000);
   expect(shared()).toEqual(['skill-asks active', 'skill-asks blocked']);
+});
+
+it('reads again what it could not open, once the key is here', async () => {
+  const keys = new Set<string>();
+  const taken: string[] = [];
+  const journal = ['x.one', 'y.two', 'x.three'];
+  let handle: (message: unknown) => Promise<void> = async () => undefined;
+  const read = async () => {
+    for (const sealed of journal) await handle({ payload: { origin: 'o', entry: { node: 'n', sealed } } });
+  };
+  const replay = vi.fn(read);
+  const bus = {
+    status: () => ({ engine: 'nats', connected: true }),
+    subscribe: async (_: string, given: typeof handle) => {
+      handle = given;
+      return { unsubscribe: async () => undefined };
+    },
+    replay,
+  };
+  const open = async (sealed: string) => {
+    const [key = '', word] = sealed.split('.');
+    if (!keys.has(key)) throw new SealKeyMissing(key);
+    return JSON.stringify([word]);
+  };
+  const rows = {
+    subject: 'flows',
+    onChange: ignore,
+    newest: () => [],
+    take: (word: string) => taken.push(word),
+  };
+  const sealing = { seal: { has: (key: string) => keys.has(key) }, exchange: { open } };
+  const plugin = createRowReplica(rows as never, sealing as never);
+  const place = temporaryDirectory();
+  keys.add('y');
+  // A turn of the event loop for each row.
+  vi.useRealTimers();
+  await plugin.start?.({ bus, home: place.path, logger, peers: { list: () => [] } } as never);
+  // At the first start.
+  expect([taken, replay.mock.calls.length]).toEqual([['two'], 1]);
+  keys.add('x');
+  await vi.waitFor(() => expect(taken).toEqual(['two', 'one', 'two', 'three']), 10_000);
+  expect(replay).toHaveBeenCalledTimes(2);
+  await plugin.stop?.();
+  place.remove();
 });

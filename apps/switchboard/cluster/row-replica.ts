@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
-import { SealKeyMissing } from '../control/seal.ts';
+import { type Seal, SealKeyMissing } from '../control/seal.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { nodeName } from './leader.ts';
 import { type Sealing, SharedLog } from './workspace-replica.ts';
@@ -19,6 +19,11 @@ export interface SharedRows<Row> {
   newest(limit: number, since: number): string[];
   /** Stores a copy of another switchboard's row. */
   take(row: Row, node: string): void;
+}
+
+/** With the keys that are here. */
+export interface RowSealing extends Sealing {
+  seal: Pick<Seal, 'seal' | 'has'>;
 }
 
 interface RowEntry {
@@ -57,7 +62,7 @@ const mostRows = 100;
 const mostChanged = 10_000;
 /** Shared with the first switchboard that this one meets. */
 const sharedAtFirst = 1000;
-/** For this long the entries of a switchboard are left out after nobody had its key. */
+/** For this long the entries of a switchboard are left out after nobody had its key, unless it comes. */
 const skipMs = 60_000;
 /** The bus forgets the place of one that is away for seven days. */
 const readAgainMs = 6 * 24 * 60 * 60 * 1000;
@@ -66,12 +71,12 @@ const readAgainMs = 6 * 24 * 60 * 60 * 1000;
  * On a shared bus, every switchboard has a copy of the others' rows, so that it can show those of one that is gone. Sealed:
  * they are private. A row is shared as it stands when its turn comes, so that changes that wait for the journal are one entry.
  */
-export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange }: Sealing): Plugin {
+export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange }: RowSealing): Plugin {
   const { subject } = shared;
   const topic = `cluster.${subject}`;
   const changes = createChanges(() => plan());
   const { due } = changes;
-  /** Switchboards whose key nobody has. */
+  /** Keys that nobody had: what they seal is left out, and read again once the key is here. */
   const skippedUntil = new Map<string, number>();
   let log: SharedLog<RowEntry> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -140,7 +145,8 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
   async function take({ node: from, sealed }: RowEntry): Promise<void> {
     if (from === marker.node) return;
     meet();
-    if (performance.now() < (skippedUntil.get(from) ?? 0)) return;
+    const [key = ''] = sealed.split('.');
+    if (performance.now() < (skippedUntil.get(key) ?? 0) && !seal.has(key)) return;
     try {
       const rows = JSON.parse(await exchange.open(sealed, topic)) as Row[];
       for (const row of rows) {
@@ -152,7 +158,7 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
       // A retry would not help, and later entries must not wait.
       logger?.error({ err: error, topic, from }, 'failed to take over rows of another switchboard');
       // Each entry would ask for the key again, which takes seconds.
-      if (error instanceof SealKeyMissing) skippedUntil.set(from, performance.now() + skipMs);
+      if (error instanceof SealKeyMissing) skippedUntil.set(key, performance.now() + skipMs);
     }
   }
 
@@ -207,8 +213,18 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     }
     // A crash may have come before they were shared.
     if (marker.hasMet === true) shareUnshared();
+    const readSkipped = async () => {
+      const found = [...skippedUntil].filter(([key]) => seal.has(key));
+      if (found.length === 0) return;
+      for (const [key] of found) skippedUntil.delete(key);
+      await bus.replay({ durable, after: 0 }).catch((error: unknown) => {
+        logger?.debug({ err: error, topic }, 'failed to read rows again');
+        for (const [key, until] of found) skippedUntil.set(key, until);
+      });
+    };
     const look = () => {
       if (peers.list().length > 1) meet();
+      void readSkipped();
       changes.wake();
       if (performance.now() - recordedAt > recordEveryMs) void recordShared();
     };

@@ -38,11 +38,19 @@ export function createSealExchange({ bus, seal, logger }: SealExchangeSettings) 
     const meet = async ({ payload }: Message) => {
       const id = text(fieldsOf(payload).id);
       if (id === undefined || seal.has(id)) return;
-      await fetch(id).catch((error: unknown) =>
-        logger.warn({ err: error, key: id }, 'failed to fetch the seal key of another switchboard'),
-      );
+      try {
+        await fetch(id);
+        // Who is new here does not have the key of this one either, and may need it when this one is gone.
+        await announce();
+      } catch (error) {
+        logger.warn({ err: error, key: id }, 'failed to fetch the seal key of another switchboard');
+      }
     };
     await bus.subscribe(helloTopic, meet, { plugin: 'cluster' });
+    await announce();
+  }
+
+  async function announce(): Promise<void> {
     await bus.publish({ topic: helloTopic, payload: { id: seal.ownId } });
   }
 

@@ -57,6 +57,5 @@ export function describeSharedDeadLetters({ boards, natsUrl }: SharingBoards): v
         await program.stop();
       }
     },
-    120_000,
   );
 }

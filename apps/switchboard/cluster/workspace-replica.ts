@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, BusError, type Draft, type Message, type Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { ControlPlaneError, type WrittenFile } from '../control/control-plane.ts';
@@ -6,9 +7,10 @@ import { holdsSecrets } from '../control/redact.ts';
 import type { Seal } from '../control/seal.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { incidentsText, readIncidents, withIncident } from '../incidents/incident-file.ts';
-import { type EditedFile, followHandEdits } from './hand-edits.ts';
+import { differs, type EditedFile, followHandEdits, reportKept, type SharedHome } from './hand-edits.ts';
 import { nodeName } from './leader.ts';
 import type { SealExchange } from './seal-exchange.ts';
+import { fileDigest } from './shared-files.ts';
 
 const catchUpLimitMs = 30_000;
 
@@ -21,7 +23,7 @@ const sendAgainMs = 2000;
 /** A written file; its text is sealed if it can hold credentials. */
 type SharedFile = Omit<ReplicatedFile, 'text'> & ({ text: string | null } | { sealed: string });
 
-type ReplicatedFile = WrittenFile | (EditedFile & Pick<WrittenFile, 'change' | 'about'>);
+type ReplicatedFile = WrittenFile | (EditedFile & Pick<WrittenFile, 'about'>);
 
 type HandEdits = Awaited<ReturnType<typeof followHandEdits>>;
 
@@ -39,9 +41,13 @@ export class WorkspaceReplica implements Plugin {
   #forget: () => void = () => undefined;
   #edits: HandEdits | undefined;
   readonly #sealing: Sealing;
+  readonly #home: SharedHome | undefined;
+  #isStopped = false;
 
-  constructor(sealing: Sealing) {
+  /** `home` is missing where nobody shares the bus. */
+  constructor(sealing: Sealing, home?: SharedHome) {
     this.#sealing = sealing;
+    this.#home = home;
   }
 
   async start(context: PluginContext): Promise<void> {
@@ -59,28 +65,65 @@ export class WorkspaceReplica implements Plugin {
         if (!isSentAgain(error)) throw error;
       });
     };
-    // As it is at the start the others have it; one that is edited later is shared whole.
-    await controlPlane
-      .noteEdit('incidents', 'incidents', async () => undefined)
-      .catch((error: unknown) => {
-        // A pipe, a socket or a device: the workspace itself reports it.
-        if (!(error instanceof ControlPlaneError)) throw error;
-      });
-    const edits = await followHandEdits(context, share);
+    const restore = (edited: EditedFile) => write(edited, context, edits);
+    const edits = await followHandEdits(context, this.#home, { onEdit: share, restore });
     this.#edits = edits;
-    // Last: what others edited while this switchboard was stopped comes at once.
-    await log.start().catch(async (error: unknown) => {
+    try {
+      await this.#noteIncidents(controlPlane);
+      // Last: what others edited while this switchboard was stopped comes at once.
+      await log.start();
+    } catch (error) {
       await edits.stop();
       throw error;
-    });
+    }
     this.#log = log;
     this.#forget = controlPlane.onWrite(share);
+    void this.#shareEdited(log, edits, context);
+  }
+
+  /** As it is at the start the others have it, unless it was edited meanwhile: an edit is shared whole. */
+  async #noteIncidents(controlPlane: PluginContext['controlPlane']): Promise<void> {
+    const entry = { kind: 'incidents', name: 'incidents' } as const;
+    try {
+      const text = await controlPlane.read(entry.kind, entry.name);
+      const known = this.#home?.files.digest(entry.kind, entry.name);
+      const isEdited = text !== null && known !== undefined && known !== fileDigest(entry, text);
+      if (!isEdited) await controlPlane.noteEdit(entry.kind, entry.name, async () => undefined);
+    } catch (error) {
+      // A pipe, a socket or a device: the workspace itself reports it.
+      if (!(error instanceof ControlPlaneError)) throw error;
+    }
+  }
+
+  /** What others changed meanwhile comes first; what stood here then is kept aside. */
+  async #shareEdited(log: SharedLog<SharedFile>, edits: HandEdits, { logger }: PluginContext): Promise<void> {
+    for (;;) {
+      try {
+        await log.catchUp();
+        if (this.#isStopped) return;
+        return await edits.shareEdited();
+      } catch (error) {
+        if (this.#isStopped) return;
+        logger.warn(
+          { err: error },
+          'failed to look for files that were edited while the switchboard was stopped',
+        );
+        await delay(sendAgainMs, undefined, { ref: false });
+      }
+      if (this.#isStopped) return;
+    }
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#forget();
     await this.#edits?.stop();
     await this.#log?.stop();
+  }
+
+  /** For files that a plugin follows itself, as those of `crons/`: shares one that was edited by hand. */
+  noteSave(path: string): void {
+    this.#edits?.noteSave(path);
   }
 
   /** Resolves when all changes made so far are in this workspace. */
@@ -98,29 +141,38 @@ export class WorkspaceReplica implements Plugin {
     const whole = await this.#opened(file, context);
     // The change of an own file is listed since it was made.
     if (whole === undefined) return;
-    if (whole.kind === 'file') await edits.take(whole as EditedFile);
-    else await apply({ ...(whole as WrittenFile), ...(isOwn && { change: undefined }) }, context);
+    await write({ ...whole, ...(isOwn && withoutNotes) }, context, edits);
   }
 
   #shared(written: ReplicatedFile): SharedFile {
+    if (!holdsSecrets(written.kind)) return written;
+    const { seal } = this.#sealing;
     const { text, ...rest } = written;
-    const isSecret = written.kind === 'file' || holdsSecrets(written.kind);
-    if (text === null || !isSecret) return written;
-    return { ...rest, sealed: this.#sealing.seal.seal(text, entryOf(written)) };
+    const { replaced } = rest;
+    return {
+      ...rest,
+      ...(typeof replaced === 'string' && { replaced: seal.seal(replaced, replacedIn(written)) }),
+      ...(text === null ? { text } : { sealed: seal.seal(text, entryOf(written)) }),
+    };
   }
 
   /** Undefined when it cannot be opened: later entries must not wait for it. */
   async #opened(file: SharedFile, { logger }: PluginContext): Promise<ReplicatedFile | undefined> {
-    if ('text' in file) return file;
+    const { exchange } = this.#sealing;
     try {
+      const { replaced } = file;
+      const isSealed = typeof replaced === 'string' && replaced.includes('.');
+      const known = isSealed ? { replaced: await exchange.open(replaced, replacedIn(file)) } : {};
+      if ('text' in file) return { ...file, ...known };
       const { sealed, ...rest } = file;
-      return { ...rest, text: await this.#sealing.exchange.open(sealed, entryOf(file)) };
+      return { ...rest, ...known, text: await exchange.open(sealed, entryOf(file)) };
     } catch (error) {
       logger.error(
         { err: error, file: file.file },
         'failed to open a file of another switchboard; save it there again',
       );
-      return undefined;
+      // One that is removed there must not stay: it may be a key.
+      return 'text' in file ? { ...file, replaced: undefined } : undefined;
     }
   }
 }
@@ -130,26 +182,44 @@ function entryOf({ kind, name }: Pick<ReplicatedFile, 'kind' | 'name'>): string 
   return `${kind}/${name}`;
 }
 
-async function apply(written: WrittenFile, context: PluginContext): Promise<void> {
+/** What the digest of what an edit replaced is sealed for. */
+function replacedIn(entry: Pick<ReplicatedFile, 'kind' | 'name'>): string {
+  return `${entryOf(entry)} replaced`;
+}
+
+type AppliedFile = WrittenFile & Pick<EditedFile, 'isLate'>;
+
+/** For an own file that is applied again: its change is listed, and what it replaced is known. */
+const withoutNotes = { change: undefined, replaced: undefined, isLate: undefined };
+
+/** Writes a file as the others have it. */
+async function write(file: ReplicatedFile, context: PluginContext, edits: HandEdits): Promise<void> {
+  if (file.kind === 'file') await edits.take(file as EditedFile);
+  else await apply(file as AppliedFile, context);
+}
+
+async function apply(written: AppliedFile, context: PluginContext): Promise<void> {
   const { kind, name, file, text, by, change, about } = written;
-  const { controlPlane, bus, logger } = context;
-  const known = change === undefined ? { quiet: true } : { shared: change };
-  const note = { actor: by, ...known, ...(about !== undefined && { about }) };
+  const { controlPlane, logger } = context;
+  const keep = () => controlPlane.keepAside(kind, name, (standing) => differs(written, standing));
   let kept: Draft | undefined;
   try {
-    if ((await controlPlane.read(kind, name)) === text) return;
+    const standing = await controlPlane.read(kind, name);
+    const known = change === undefined ? { quiet: true } : { shared: change };
+    const note = { actor: by, ...known, ...(about !== undefined && { about }) };
+    if (standing === text) return controlPlane.noteShared(kind, name, text, note);
     if (text === null) {
-      kept = await controlPlane.keepAside(kind, name);
+      kept = await keep();
       await controlPlane.remove(kind, name, note);
     } else {
       controlPlane.check(kind, name, text);
       const replace = async (standing: string | null) => {
-        kept = await controlPlane.keepAside(kind, name);
+        kept = await keep();
         return kept === undefined ? merged(written, text, standing) : text;
       };
       await controlPlane.update(kind, name, replace, note);
     }
-    if (kept !== undefined) await bus.publish(kept);
+    if (kept !== undefined) await reportKept(kept, context);
   } catch (error) {
     // A retry would not help, and later entries must not wait.
     logger.error({ err: error, file }, 'failed to apply change of another switchboard');

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Change } from '../api-types.ts';
 import { Store } from '../core/store.ts';
+import { kinds } from '../workspace/kinds.ts';
 import { privateMode } from '../workspace/restrict.ts';
 
 interface Wanted {
@@ -97,8 +98,18 @@ export class ChangeStore extends Store {
   }
 }
 
+/** Not for files that no command writes, nor for changes of early versions, which have no kind. */
+export function canUndo({ kind }: Pick<Change, 'kind'>): boolean {
+  return kind in kinds;
+}
+
+/** Why a change that is listed cannot be undone, and what to do. */
+export function undoRefusal({ id, file }: Pick<Change, 'id' | 'file'>): string {
+  return `Change ${id} cannot be undone: no command writes ${file}. Put its former text back by hand; a switchboard where the change replaced it keeps it as ${file}.replaced-….`;
+}
+
 /** SQLite gives the files beside a database the mode that the database has. */
-function makePrivate(path: string): void {
+export function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', privateMode));
   for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, privateMode);

@@ -131,8 +131,9 @@ export type JournalDraft = (draft: Draft) => Draft;
  */
 export function createJournalDraft(controlPlane: ControlPlane, seal: Seal): JournalDraft {
   return (draft) => {
-    const [prefix, kind, action] = draft.topic.split('.');
-    if (prefix !== 'command' || !isCommandKind(kind)) return draft;
+    if (!draft.topic.startsWith('command.')) return draft;
+    const [, kind, action] = draft.topic.split('.');
+    if (!isCommandKind(kind)) return draft;
     const { name, file, reason, yaml, entry } = fieldsOf(draft.payload);
     const head = withoutUndefined({ name, file, reason });
     if (action !== 'upsert') return { ...draft, payload: head };

@@ -10,7 +10,8 @@ import { standingFile, standsTwice, twiceWords } from '../workspace/follow.ts';
 import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
 import { privateMode } from '../workspace/restrict.ts';
 import { entryName, scheduleId } from '../workspace/schema/names.ts';
-import type { ChangeStore } from './change-store.ts';
+import { type ChangeStore, canUndo, undoRefusal } from './change-store.ts';
+import { keepAside } from './keep-aside.ts';
 import { holdsSecrets } from './redact.ts';
 
 export const controlPlaneErrorCodes = [
@@ -26,6 +27,15 @@ export interface ControlPlaneSettings {
   directory: string;
   changes: ChangeStore;
   env: Environment;
+  /** Where other switchboards share the bus. */
+  shared?: SharedTexts | undefined;
+}
+
+/** What the others have of each entry. */
+export interface SharedTexts {
+  note(kind: KindName, name: string, text: string | null): void;
+  /** Null if they have none. */
+  digest(kind: KindName, name: string): string | null;
 }
 
 /** Who made a change, and why. */
@@ -43,7 +53,7 @@ export interface ChangeNote {
 }
 
 /** What makes a change the same one at every switchboard. */
-type SharedChange = Pick<Change, 'id' | 'at' | 'reason' | 'messageId' | 'topic' | 'undoes'>;
+export type SharedChange = Pick<Change, 'id' | 'at' | 'reason' | 'messageId' | 'topic' | 'undoes'>;
 
 interface Order {
   kind: KindName;
@@ -53,8 +63,8 @@ interface Order {
   undoes?: number;
   /** The name of a file that does not exist yet; default: as new files are named. */
   file?: string;
-  /** The text that was edited: the change is refused if the file holds another by now. */
-  over?: string;
+  /** The text that was edited, null if there was no file: the change is refused if the file holds another by now. */
+  over?: string | null;
 }
 
 /** Null text: the file was removed. */
@@ -67,6 +77,8 @@ export interface WrittenFile {
   by: string;
   /** Missing in what older versions share. */
   change?: SharedChange | undefined;
+  /** The digest of what the others had, null if they had none. Missing if it is not known. */
+  replaced?: string | null | undefined;
   about?: string | undefined;
 }
 
@@ -122,27 +134,58 @@ export class ControlPlane {
     });
   }
 
-  /** Copies a file that cannot be read to one beside it, before another text replaces it; gives the message that says so. */
-  async keepAside(kind: KindName, name: string): Promise<Draft | undefined> {
+  /**
+   * Copies a file that cannot be read, or that differs from what another switchboard knew, to one beside it, before
+   * another text replaces it; gives the message that says so.
+   */
+  async keepAside(
+    kind: KindName,
+    name: string,
+    differs: (text: string) => boolean = () => false,
+  ): Promise<Draft | undefined> {
     const text = await this.read(kind, name);
-    const refusal = text === null ? undefined : this.refusalOf(kind, name, text);
-    if (text === null || refusal?.code !== 'record_refused') return undefined;
-    const file = this.fileOf(kind, name);
-    const aside = `${file}.broken-${new Date().toISOString().replaceAll(':', '-')}`;
-    await writeFileAtomic(resolveInside(this.#settings.directory, aside), text, modeOf(kind));
-    const error = `${refusal.message} It is kept as ${aside}, and ${file} goes on without it.`;
-    return { topic: 'system.error', payload: { source: 'workspace', plugin: kind, error, file } };
+    if (text === null) return undefined;
+    const refusal = this.refusalOf(kind, name, text);
+    const isBroken = refusal?.code === 'record_refused';
+    if (!isBroken && !differs(text)) return undefined;
+    return await keepAside({
+      directory: this.#settings.directory,
+      file: this.fileOf(kind, name),
+      text,
+      kind,
+      ...modeOf(kind),
+      ...(isBroken && { problem: refusal.message }),
+    });
   }
 
-  /** Calls back if an entry holds another text than was written here last: somebody has edited its file. */
-  noteEdit(kind: KindName, name: string, onEdit: (text: string | null) => Promise<void>): Promise<void> {
+  /** Whether the entry has a text that was written here, or taken note of, since the start. */
+  hasWritten(kind: KindName, name: string): boolean {
+    return typeof this.#written.get(`${kind}/${name}`) === 'string';
+  }
+
+  /**
+   * Calls back if an entry holds another text than was written here last: somebody has edited its file. `replaced` is the
+   * digest of what the others have.
+   */
+  noteEdit(
+    kind: KindName,
+    name: string,
+    onEdit: (text: string | null, replaced: string | null | undefined) => Promise<void>,
+  ): Promise<void> {
     // Not between the note of a change and its file.
     return this.#writes.run(async () => {
       const text = await this.read(kind, name);
       if (this.#written.get(`${kind}/${name}`) === text) return;
-      await onEdit(text);
-      this.#written.set(`${kind}/${name}`, text);
+      await onEdit(text, this.#settings.shared?.digest(kind, name));
+      this.noteShared(kind, name, text);
     });
+  }
+
+  /** Others have this text of an entry; lists the change of another that brings it once more. */
+  noteShared(kind: KindName, name: string, text: string | null, note?: ChangeNote): void {
+    if (note !== undefined) this.#note({ kind, name, text, note }, this.fileOf(kind, name), text);
+    this.#written.set(`${kind}/${name}`, text);
+    this.#settings.shared?.note(kind, name, text);
   }
 
   async read(kind: KindName, name: string): Promise<string | null> {
@@ -171,10 +214,11 @@ export class ControlPlane {
     }
   }
 
-  /** Returns whether it existed. */
-  remove(kind: KindName, name: string, note: ChangeNote): Promise<boolean> {
+  /** Returns whether it existed. With `over`, refuses if the file holds another text by now (null: if there is one). */
+  remove(kind: KindName, name: string, note: ChangeNote, over?: string | null): Promise<boolean> {
     return this.#writes.run(async () => {
-      const { before } = await this.#carryOut({ kind, name, text: null, note });
+      const order = { kind, name, text: null, note, ...(over !== undefined && { over }) };
+      const { before } = await this.#carryOut(order);
       return before !== null;
     });
   }
@@ -184,9 +228,10 @@ export class ControlPlane {
     return this.#writes.run(async () => {
       const change = this.#settings.changes.get(id);
       const isMeant = messageId === undefined || change?.messageId === messageId;
-      if (change === undefined || !isMeant || !(change.kind in kinds))
+      if (change === undefined || !isMeant)
         throw new ControlPlaneError('change_unknown', `There is no change ${id} that could be undone.`);
       const { file, name, before, after } = change;
+      if (!canUndo(change)) throw new ControlPlaneError('record_refused', undoRefusal(change));
       const kind = change.kind as KindName;
       if ((await this.read(kind, name)) !== after) {
         const words = `${file} was changed after change ${id}; undo the later changes first.`;
@@ -202,22 +247,32 @@ export class ControlPlane {
     if (text !== null) this.#check(order, file);
     if (over !== undefined && before !== over) throw overtaken(file);
     const change = this.#note(order, file, before);
+    // An incident is added to those of the others: it replaces none.
+    const replaced = note.about === undefined ? this.#settings.shared?.digest(kind, name) : undefined;
     const isEdited = note.about !== undefined && this.#isEdited(kind, name, before);
+    // Bookkeeping, such as when a schedule ran last, on top of an edit that others do not have yet.
+    const isOnEdit = text !== null && over !== undefined && this.#written.get(`${kind}/${name}`) !== before;
     // Before the file changes, which others may notice at once. A copy that joins an edit is shared with it.
-    if (!isEdited || !isCopy(note)) this.#written.set(`${kind}/${name}`, text);
+    if (!isCopy(note) || !(isEdited || isOnEdit)) this.#written.set(`${kind}/${name}`, text);
     try {
       const path = resolveInside(this.#settings.directory, file);
       if (text === null) await rm(path, { force: true });
-      else await writeFileAtomic(path, text, { ...modeOf(kind), ...(over !== undefined && { over }) });
+      else await writeFileAtomic(path, text, { ...modeOf(kind), ...(typeof over === 'string' && { over }) });
     } catch (error) {
       if (note.quiet !== true) this.#settings.changes.drop(change.id);
       throw error instanceof StorageError && error.code === 'file_changed' ? overtaken(file) : error;
     }
-    if (note.quiet === true) this.#settings.changes.amend(file, before, text);
-    else if (note.shared === undefined) {
+    // Of the scheduler; an edit by hand that another switchboard shared is no part of the change before it.
+    const isBookkeeping = note.quiet === true && over !== undefined;
+    if (isBookkeeping) this.#settings.changes.amend(file, before, text);
+    else if (!isCopy(note)) {
       const about = isEdited ? undefined : note.about;
-      await this.#tell({ kind, name, file, text, by: note.actor, change: sharedOf(change), about });
+      await this.#tell({ kind, name, file, text, by: note.actor, change: sharedOf(change), replaced, about });
     }
+    // When a schedule ran last is nothing that others must have.
+    const isLastRun = isBookkeeping && text !== null;
+    const isUnshared = isCopy(note) ? isEdited || isOnEdit || isLastRun : this.#listeners.size === 0;
+    if (!isUnshared) this.#settings.shared?.note(kind, name, text);
     return change;
   }
 
@@ -291,7 +346,7 @@ function isCopy({ quiet, shared }: ChangeNote): boolean {
   return quiet === true || shared !== undefined;
 }
 
-function sharedOf({ id, at, reason, messageId, topic, undoes }: Change): SharedChange {
+export function sharedOf({ id, at, reason, messageId, topic, undoes }: Change): SharedChange {
   return { id, at, reason, messageId, topic, undoes };
 }
 
@@ -318,18 +373,15 @@ function twice(file: string): ControlPlaneError {
 }
 
 function overtaken(file: string): ControlPlaneError {
-  return new ControlPlaneError(
-    'change_overtaken',
-    `${file} was changed or removed meanwhile; look at it again.`,
-  );
+  const words = `${file} was changed or removed meanwhile; look at it again.`;
+  return new ControlPlaneError('change_overtaken', words);
 }
 
 function parsed<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    const words = errorMessage(cause);
-    throw new ControlPlaneError('record_refused', words, { cause });
+    throw new ControlPlaneError('record_refused', errorMessage(cause), { cause });
   }
 }
 

@@ -9,9 +9,11 @@ const hidden = '[redacted]';
 const secretMaps: ReadonlySet<string> = new Set(['env', 'headers']);
 const wordsForUnreadable = '# Not shown: it is no valid YAML, and may hold secrets.\n';
 
-/** Whether files of this kind may hold credentials. */
+/** Whether files of this kind may hold credentials; `file` is the kind of those that no command writes. */
 export function holdsSecrets(kind: string): boolean {
-  return kind in kinds && (kinds[kind as keyof typeof kinds] as Kind).confidential === true;
+  return (
+    kind === 'file' || (kind in kinds && (kinds[kind as keyof typeof kinds] as Kind).confidential === true)
+  );
 }
 
 /** The text without its credentials, all else as written; `${VARIABLE}` is none. */

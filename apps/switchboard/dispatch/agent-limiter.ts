@@ -59,10 +59,8 @@ export class AgentLimiter {
     if (refusal !== undefined) return rejected(agent, refusal);
     state.accepted += 1;
     try {
-      const slot = await limiter.acquire({ signal, timeoutMs }).catch((error: unknown) => {
-        if (error instanceof TimeoutError) return undefined;
-        throw error;
-      });
+      signal.throwIfAborted();
+      const slot = limiter.tryAcquire() ?? (await waitForSlot(limiter, signal, timeoutMs));
       if (slot === undefined) return rejected(agent, busyText(limiter, timeoutMs));
       return await runInSlot(agent, breaker, signal, slot, work);
     } finally {
@@ -145,6 +143,20 @@ export class AgentLimiter {
   #fullness({ isFull, running, waiting }: ConcurrencyLimiter): string | undefined {
     if (!isFull || waiting < this.#limits.waiting) return undefined;
     return `has ${running} requests at work and ${waiting} waiting (SWITCHBOARD_EXECUTOR_CONCURRENCY); try again later`;
+  }
+}
+
+/** Undefined when the time is up. */
+async function waitForSlot(
+  limiter: ConcurrencyLimiter,
+  signal: AbortSignal,
+  timeoutMs: number | undefined,
+): Promise<Slot | undefined> {
+  try {
+    return await limiter.acquire({ signal, timeoutMs });
+  } catch (error) {
+    if (error instanceof TimeoutError) return undefined;
+    throw error;
   }
 }
 

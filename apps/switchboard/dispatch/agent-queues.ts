@@ -159,8 +159,9 @@ export class Cooldowns {
 
   /** Starts the cooldown, or returns why the skill may not run yet. */
   take({ skill, repo }: Dispatch): string | undefined {
+    if (repo === undefined) return undefined;
     const pause = this.#pauseOf(skill);
-    if (repo === undefined || pause <= 0) return undefined;
+    if (pause <= 0) return undefined;
     const key = `${skill} ${repo.owner}/${repo.repo}#${repo.number ?? ''}@${repo.sha?.slice(0, 7) ?? ''}`;
     const left = (this.#until.get(key) ?? 0) - this.#now();
     if (left > 0) return `${key} ran just now; it may run again in ${Math.ceil(left / 1000)} s`;

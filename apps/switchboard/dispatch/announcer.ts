@@ -12,18 +12,29 @@ export interface Times {
   endedAt: number;
 }
 
+/** Written once: a text that is put together anew is hashed anew for each look whether anybody hears it. */
+const flowTopics = {
+  created: 'flow.item.created',
+  updated: 'flow.item.updated',
+  completed: 'flow.item.completed',
+} as const;
+const chatTopics = { inbound: 'agent.chat.inbound', outbound: 'agent.chat.outbound' } as const;
+
+/** Undefined where nobody hears the message, so that nobody waits for it either. */
+type Announced = Promise<unknown> | undefined;
+
 export function createAnnouncer(bus: Bus, logger: Logger) {
-  async function flow(
+  function flow(
     event: 'created' | 'updated' | 'completed',
     flow: Flow | undefined,
     dispatch: Dispatch,
     origins?: readonly Origin[],
-  ): Promise<void> {
-    const topic = `flow.item.${event}`;
-    if (flow === undefined || !bus.isHeard(topic)) return;
+  ): Announced {
+    const topic = flowTopics[event];
+    if (flow === undefined || !bus.isHeard(topic)) return undefined;
     // Readers of flows may not be allowed to read requests.
     const told = { ...flow, requestPreview: undefined };
-    await bus.publish(about(dispatch, topic, told, origins));
+    return bus.publish(about(dispatch, topic, told, origins));
   }
 
   async function dropped(reason: DropReason, why: string, dispatch: Dispatch): Promise<void> {
@@ -53,29 +64,35 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
   }
 
   /** Publishes what is said to and by an agent; MCP servers do not talk. */
-  async function chat(
+  function chat(
     direction: 'inbound' | 'outbound',
     dispatch: Dispatch,
     { agent, type }: SkillExecutor,
     { content, origins }: Pick<SkillResult, 'content' | 'origins'>,
-  ): Promise<void> {
-    const topic = `agent.chat.${direction}`;
-    if (type === 'mcp' || !bus.isHeard(topic)) return;
+  ): Announced {
+    const topic = chatTopics[direction];
+    if (type === 'mcp' || !bus.isHeard(topic)) return undefined;
     const { skill, correlationId, conversationId, message } = dispatch;
     const { userId, channelId } = message.source ?? {};
     const payload = { agent, skill, content, correlationId, conversationId, userId, channelId };
-    await bus.publish(about(dispatch, topic, payload, origins));
+    return bus.publish(about(dispatch, topic, payload, origins));
   }
 
-  async function outcome(
+  function outcome(dispatch: Dispatch, agent: string, result: SkillResult, times: Times): Announced {
+    const topic = `autonomous.outcome.${escapeSegment(dispatch.actor)}.${escapeSegment(dispatch.skill)}`;
+    const isTimed = result.error === undefined && dispatch.arrivedAt !== undefined;
+    return isTimed || bus.isHeard(topic) ? publishOutcome(dispatch, agent, result, times, topic) : undefined;
+  }
+
+  async function publishOutcome(
     dispatch: Dispatch,
     agent: string,
     result: SkillResult,
     { startedAt, endedAt }: Times,
+    topic: string,
   ): Promise<void> {
-    const { skill, actor, arrivedAt, repo } = dispatch;
+    const { skill, arrivedAt, repo } = dispatch;
     const success = result.error === undefined;
-    const topic = `autonomous.outcome.${escapeSegment(actor)}.${escapeSegment(skill)}`;
     const { taskState, origins } = result;
     const payload = { skill, agent, success, taskState, durationMs: endedAt - startedAt };
     if (bus.isHeard(topic)) await bus.publish(about(dispatch, topic, payload, origins));

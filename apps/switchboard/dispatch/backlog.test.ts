@@ -91,7 +91,7 @@ function describeBacklog(environment: () => Record<string, string>): void {
     expect(done.toSorted()).toEqual(ids.toSorted());
     expect(most).toBe(2);
     expect(await loadOf('slow')).toMatchObject({ running: 0, waiting: 0 });
-  }, 90_000);
+  });
 
   it('what waits is not lost when the switchboard stops meanwhile', async () => {
     await fill();
@@ -101,7 +101,7 @@ function describeBacklog(environment: () => Record<string, string>): void {
     board = await start();
     await waitFor(() => new Set(done).size === burst, { timeoutMs: 60_000 });
     for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 60_000 });
-  }, 90_000);
+  });
 
   it('a caller that waits for its answer is refused before anything is accepted', async () => {
     await fill();
@@ -145,7 +145,7 @@ function describeBacklog(environment: () => Record<string, string>): void {
     gate.resolve();
     for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 60_000 });
     expect((await board.call('/v1/chat/completions', chat)).body.choices[0].message.content).toBe('did now');
-  }, 90_000);
+  });
 }
 
 describe('on the embedded bus', () => describeBacklog(() => ({})));

@@ -260,7 +260,8 @@ export class Dispatcher {
         const { error } = end;
         const taskState = error === undefined ? 'completed' : 'failed';
         const flow = await flows.end(flowId, error, { taskState, error });
-        return await this.#announcer.flow('completed', flow, run.dispatch);
+        await this.#announcer.flow('completed', flow, run.dispatch);
+        return;
       }
       run.dispatch = { ...run.dispatch, resumes: true };
       run.hasWaited = true;
@@ -302,8 +303,7 @@ export class Dispatcher {
   async #execute(run: Run, slot: Slot): Promise<SkillResult> {
     const { executor, dispatch, ending } = run;
     const { timeoutMs, totalTimeoutMs, others, logger } = this.#settings;
-    const total = new Deadline({ timeoutMs: totalTimeoutMs, signal: ending.signal });
-    const deadline = new Deadline({ timeoutMs, signal: total.signal });
+    const deadline = new Deadline({ timeoutMs, totalMs: totalTimeoutMs, signal: ending.signal });
     let silentMs = timeoutMs;
     others.running.add(dispatch.requestId);
     try {
@@ -326,7 +326,7 @@ export class Dispatcher {
       // It goes on at another switchboard, or at the next attempt; a remote task continues without the connection.
       if (leavesTurn(error) || isOutage(error) || cancellationOf(ending.signal) !== undefined) throw error;
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
-      const words = total.isExpired
+      const words = deadline.isTotalExpired
         ? `${executor.agent} was still at work after ${formatDuration(totalTimeoutMs)} (SWITCHBOARD_SKILL_TOTAL_TIMEOUT_MS)`
         : deadline.isExpired
           ? `${executor.agent} did nothing for ${silentMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
@@ -335,7 +335,6 @@ export class Dispatcher {
       return { content: '', error: words, taskState: 'failed', unavailable: true };
     } finally {
       deadline.clear();
-      total.clear();
     }
   }
 

@@ -154,6 +154,41 @@ export function cancellationOf({ reason }: AbortSignal): SkillCanceledError | un
   return reason instanceof SkillCanceledError ? reason : undefined;
 }
 
+/** Calls what follows a signal when it fires. */
+class Followers {
+  readonly #signal: AbortSignal;
+  readonly #all = new Set<() => void>();
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  add(follower: () => void): void {
+    if (this.#all.size === 0) this.#signal.addEventListener('abort', this.#callAll);
+    this.#all.add(follower);
+  }
+
+  delete(follower: () => void): void {
+    this.#all.delete(follower);
+    if (this.#all.size === 0) this.#signal.removeEventListener('abort', this.#callAll);
+  }
+
+  readonly #callAll = (): void => {
+    for (const follower of this.#all) follower();
+  };
+}
+
+/** Runs at work share one listener on the signals of the bus: one for each costs more than a short run. */
+const followed = new WeakMap<AbortSignal, Followers>();
+
+function followersOf(signal: AbortSignal): Followers {
+  const known = followed.get(signal);
+  if (known !== undefined) return known;
+  const followers = new Followers(signal);
+  followed.set(signal, followers);
+  return followers;
+}
+
 /**
  * Aborts a run when somebody cancels it or the bus stops waiting for it, or as soon as the bus starts to stop while the
  * run waits for a slot or a person: it is redelivered after the start. Dispose it with the run, as the bus outlives
@@ -166,8 +201,8 @@ export class Ending implements Disposable {
 
   constructor(delivery: Delivery) {
     this.#delivery = delivery;
-    delivery.signal.addEventListener('abort', this.#look);
-    delivery.stopping.addEventListener('abort', this.#look);
+    followersOf(delivery.signal).add(this.#look);
+    followersOf(delivery.stopping).add(this.#look);
     this.#look();
   }
 
@@ -186,8 +221,8 @@ export class Ending implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#delivery.signal.removeEventListener('abort', this.#look);
-    this.#delivery.stopping.removeEventListener('abort', this.#look);
+    followersOf(this.#delivery.signal).delete(this.#look);
+    followersOf(this.#delivery.stopping).delete(this.#look);
   }
 
   readonly #look = (): void => {

@@ -70,7 +70,7 @@ it('loses nothing when it is killed in the middle of its work', async () => {
   for (const id of ids) {
     const done = await waitFor(
       async () => (await get(`${second.url}/api/flows/skill-${id}`)).data?.status === 'complete',
-      { timeoutMs: 30_000 },
+      { timeoutMs: 60_000 },
     );
     expect(done).toBe(true);
     const { data } = await get(`${second.url}/api/bus/history?correlationId=${id}`);
@@ -103,7 +103,7 @@ it('goes on at the step at which it was killed: no tool runs twice, and no answe
   const payload = { skillHint: 'announce', content: 'tell them' };
   const body = JSON.stringify({ topic: 'agent.skill.request', payload, correlationId: 'told' });
   expect((await fetch(`${first.url}/publish`, { method: 'POST', headers: json, body })).status).toBe(200);
-  await waitFor(() => model.chats().length === 2, { timeoutMs: 30_000 });
+  await waitFor(() => model.chats().length === 2, { timeoutMs: 60_000 });
   await first.child.kill('SIGKILL');
   const second = await startProcess();
   await waitFor(async () => (await get(`${second.url}/api/flows/skill-told`)).data?.status === 'complete', {

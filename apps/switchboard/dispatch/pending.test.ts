@@ -98,7 +98,7 @@ it('work for an executor that is not there yet waits for it, and only the rest i
   });
   await back();
   for (const id of ['by-card', 'by-tool', 'by-channel'])
-    await waitFor(async () => (await flow(id)).stage === 'done', { timeoutMs: 30_000 });
+    await waitFor(async () => (await flow(id)).stage === 'done', { timeoutMs: 60_000 });
   expect(done.toSorted()).toEqual(['by-card', 'to the channel']);
   expect((await seen.first('agent.skill.response.by-tool')).payload.content).toBe('hello');
   expect((await seen.first('message.outbound.chat.den', 'by-channel')).payload.content).toBe(
@@ -106,7 +106,7 @@ it('work for an executor that is not there yet waits for it, and only the rest i
   );
   expect(seen.messages.filter(({ topic }) => topic.startsWith('dispatch.dropped'))).toHaveLength(1);
   seen.close();
-}, 60_000);
+});
 
 it('is dropped with words when the agent comes back without the skill, or is no longer listed', async () => {
   board = await startBoard();
@@ -119,10 +119,10 @@ it('is dropped with words when the agent comes back without the skill, or is no 
     `${echoFile()}
 enabled: false`,
   );
-  await waitFor(async () => (await flow('gone-server')).stage === 'error', { timeoutMs: 30_000 });
+  await waitFor(async () => (await flow('gone-server')).stage === 'error', { timeoutMs: 60_000 });
   await back(['near']);
   for (const id of ['gone-skill', 'gone-server']) {
-    await waitFor(async () => (await flow(id)).stage === 'error', { timeoutMs: 30_000 });
+    await waitFor(async () => (await flow(id)).stage === 'error', { timeoutMs: 60_000 });
     expect((await seen.first('dispatch.dropped.no_skill', id)).payload.why).toContain(
       'no agent has the skill',
     );
@@ -144,7 +144,7 @@ it('is a dead letter after SWITCHBOARD_EXECUTOR_WAIT_MS, and is done when that i
   expect((await board.call(`/api/dead-letters/${letter.id}/replay`, {})).status).toBe(202);
   const again: Json = await waitFor(async () => (await letters())[0]);
   await back();
-  await waitFor(async () => (await skillNames()).includes('far'), { timeoutMs: 30_000 });
+  await waitFor(async () => (await skillNames()).includes('far'), { timeoutMs: 60_000 });
   expect((await board.call(`/api/dead-letters/${again.id}/replay`, {})).status).toBe(202);
   await waitFor(async () => (await flow('late')).stage === 'done');
   expect(done).toEqual(['too early']);
@@ -155,7 +155,7 @@ it('is a dead letter after SWITCHBOARD_EXECUTOR_WAIT_MS, and is done when that i
   );
   expect(await letters()).toEqual([]);
   seen.close();
-}, 60_000);
+});
 
 it('waits for a service beside the switchboard that starts after it', async () => {
   const listeners: (() => void)[] = [];
@@ -179,7 +179,7 @@ it('waits for a service beside the switchboard that starts after it', async () =
   expect(done).toEqual([]);
   isThere = true;
   for (const listener of listeners) listener();
-  await waitFor(async () => (await flow('early')).stage === 'done', { timeoutMs: 30_000 });
+  await waitFor(async () => (await flow('early')).stage === 'done', { timeoutMs: 60_000 });
   expect(done).toEqual(['early']);
   await member.stop();
-}, 60_000);
+});

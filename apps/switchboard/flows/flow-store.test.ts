@@ -259,7 +259,7 @@ describe('replay', () => {
       expect.stringContaining('replay the whole flow'),
     ]);
     expect((await board.call('/api/flows/skill-none/retry', { toolCallId: 'x' })).status).toBe(404);
-  }, 60_000);
+  });
 
   it('gives out flows page by page', async () => {
     const { board } = crew;

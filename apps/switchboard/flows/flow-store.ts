@@ -92,7 +92,7 @@ export class FlowStore extends Store {
   /** Opens a flow, or returns that of a redelivered message. */
   open({ messageId, correlationId, skill, request, owner }: FlowStart): Flow {
     const plain = `skill-${correlationId}`;
-    const known = [...this.#knownFlows(messageId, plain)];
+    const known = this.#knownFlows(messageId, plain);
     const same = known.find((flow) => flow.messageId === messageId);
     if (same !== undefined) return same.flow;
     const now = this.now();
@@ -119,7 +119,7 @@ export class FlowStore extends Store {
   }
 
   ofMessage(messageId: string, correlationId: string): Flow | undefined {
-    const known = [...this.#knownFlows(messageId, `skill-${correlationId}`)];
+    const known = this.#knownFlows(messageId, `skill-${correlationId}`);
     return known.find((flow) => flow.messageId === messageId)?.flow;
   }
 
@@ -322,13 +322,16 @@ export class FlowStore extends Store {
   }
 
   /** Of the message, or with the plain id of its correlation. */
-  *#knownFlows(messageId: string, plain: string): Generator<Pick<Unwritten, 'messageId' | 'flow'>> {
+  #knownFlows(messageId: string, plain: string): Pick<Unwritten, 'messageId' | 'flow'>[] {
+    const rows = this.all<Flow & { messageId: string }>(selectKnown, [messageId, plain]);
+    const known = rows.map(({ messageId: of, ...flow }) => ({ messageId: of, flow }));
+    if (this.#unwritten.size === 0) return known;
     for (const id of [plain, `${plain}-${messageId}`]) {
       const unwritten = this.#unwritten.get(id);
-      if (unwritten !== undefined) yield { messageId: unwritten.messageId, flow: { ...unwritten.flow } };
+      if (unwritten !== undefined)
+        known.push({ messageId: unwritten.messageId, flow: { ...unwritten.flow } });
     }
-    const rows = this.all<Flow & { messageId: string }>(selectKnown, [messageId, plain]);
-    for (const { messageId: of, ...flow } of rows) yield { messageId: of, flow };
+    return known;
   }
 
   /** Changes a flow that is not written yet; undefined when it is. */
@@ -386,9 +389,7 @@ export class FlowStore extends Store {
 
 function previewOf(words: string): string | null {
   // Looks at more than it keeps, as white space collapses; the whole text may be megabytes.
-  const line = words
-    .slice(0, 4 * previewLength)
-    .replace(/\s+/g, ' ')
-    .trim();
+  const start = words.slice(0, 4 * previewLength);
+  const line = /\s\s|[^\S ]|^ | $/.test(start) ? start.replace(/\s+/g, ' ').trim() : start;
   return line === '' ? null : line.slice(0, previewLength);
 }

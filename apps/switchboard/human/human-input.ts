@@ -240,8 +240,9 @@ export class HumanInput {
     answeredBy: Principal,
   ): Consent {
     const about: Partial<AskedCall> = this.#store.aboutOf(requestId) ?? {};
-    const { tool = 'approval', input, rule } = about;
-    const { answer, scope } = readScope(counted);
+    const { tool = 'approval', input, rule, isTaskOnly } = about;
+    const { answer, scope: said } = readScope(counted);
+    const scope = said === 'always' && isTaskOnly ? 'task' : said;
     return {
       ...{ answeredBy, tool, input, rule, shown: question, task: correlationId },
       decision: readVerdict(answer) === 'yes' ? 'allow' : 'deny',

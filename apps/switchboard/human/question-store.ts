@@ -9,6 +9,8 @@ export interface AskedCall {
   input: unknown;
   /** The rule of the policy that asks; a command asks without one. */
   rule?: string | undefined;
+  /** An "always" counts for the task. */
+  isTaskOnly?: true | undefined;
   /** What people are shown. */
   subject: ApprovalSubject;
 }

@@ -272,17 +272,19 @@ it('does not wait for a person when whoever asked has gone already', async () =>
 });
 
 it.each([
-  ['an approver', { kind: 'person', id: 'chat:1' }, 'always', 'yes for this task'],
-  ['an approver', { kind: 'person', id: 'chat:1' }, 'no, always', 'no, always'],
-  ['the operator', { kind: 'operator', id: 'operator' }, 'always', 'always'],
-] as const)('takes what %s says as far as it may count', async (_who, by, said, counted) => {
+  ['an approver', { kind: 'person', id: 'chat:1' }, 'always', 'yes for this task', 'task'],
+  ['an approver', { kind: 'person', id: 'chat:1' }, 'no, always', 'no, always', 'always'],
+  ['the operator', { kind: 'operator', id: 'operator' }, 'always', 'always', 'always'],
+  ['the operator without a rule', { kind: 'operator', id: 'operator' }, 'always', 'always', 'task'],
+] as const)('takes what %s says as far as it may count', async (who, by, said, counted, scope) => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
   const approvals = { access: { isOpen: false }, approvers: () => ['chat:1'], namesOf, url: () => '' };
   const consents: Consent[] = [];
   const rules = createApprovalRules(approvals);
   const humanInput = new HumanInput(store, bus, rules, (consent) => consents.push(consent));
   const about = { tool: 'write_file', input: { path: 'a' }, rule: 'rules[0]' };
-  const asker = { correlationId: 'c1', about: { ...about, subject } };
+  const noRule = who.endsWith('without a rule') && { isTaskOnly: true as const };
+  const asker = { correlationId: 'c1', about: { ...about, subject, ...noRule } };
   const answer = humanInput.askApproval(asker, 'May I?', 60_000);
   const [question] = humanInput.pending();
   // A page shows it whole, with nothing hidden.
@@ -298,7 +300,7 @@ it.each([
     {
       ...{ ...about, answeredBy: { ...by, via: [] }, shown: 'May I?', task: 'c1' },
       decision: isYes ? 'allow' : 'deny',
-      scope: counted === 'yes for this task' ? 'task' : 'always',
+      scope,
     },
   ]);
   await bus.stop();

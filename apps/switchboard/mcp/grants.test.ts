@@ -9,7 +9,7 @@ const server = (name: string, more: string) =>
   `name: ${name}\ntransport: stdio\ncommand: ${process.execPath}\nargs: [${mcpProgram}, add, fail, hidden, die, grow]\n${more}`;
 /** Processes take their time to start on a busy machine. */
 const patience = { timeoutMs: 45_000 };
-const longTest = 60_000;
+const longTest = 240_000;
 const errorOf = async (board: Json, name: string) =>
   (await board.call(`/api/mcp-servers/${name}`)).body.data.error;
 const skillNames = async (board: Json) =>

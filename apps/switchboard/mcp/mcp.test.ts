@@ -18,7 +18,7 @@ const definition = (name: string, more: Json = {}) => ({
 
 /** Programs take their time to start on a busy machine. */
 const patience = { timeoutMs: 45_000 };
-const longTest = { timeout: 60_000 };
+const longTest = { timeout: 240_000 };
 
 let board: TestSwitchboard;
 let seen: Observer;

@@ -2,7 +2,7 @@ import { describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Change, ChangeView } from '../api-types.ts';
-import type { ChangeStore } from '../control/change-store.ts';
+import { type ChangeStore, canUndo } from '../control/change-store.ts';
 import { holdsSecrets, redactText } from '../control/redact.ts';
 import { throwBusFailure } from '../errors.ts';
 import { type CommandBus, commandErrors, sendCommand } from './control.ts';
@@ -46,10 +46,10 @@ export function mountChanges(app: Hono<SwitchboardEnv>, { bus, changes, catchUp 
   app.get('/api/changes/:id', one, async (context) =>
     context.json({ success: true, data: await found(context.req.param('id')) }),
   );
-  const { change_unknown, change_overtaken } = commandErrors;
+  const { command_refused, change_unknown, change_overtaken } = commandErrors;
   const undo = describeRoute({
     summary: 'Brings back what stood before a change',
-    errors: [change_unknown, change_overtaken],
+    errors: [command_refused, change_unknown, change_overtaken],
   });
   app.post('/api/changes/:id/undo', undo, validate('json', undoBody), async (context) => {
     const { id, messageId } = await found(context.req.param('id'));
@@ -64,7 +64,7 @@ export function mountChanges(app: Hono<SwitchboardEnv>, { bus, changes, catchUp 
 function withDiff(change: Change): ChangeView {
   const shown = (text: string | null) => (text === null || !mayHoldSecrets(change) ? text : redactText(text));
   const [before, after] = [shown(change.before), shown(change.after)];
-  return { ...change, before, after, diff: lineDiff(before, after) };
+  return { ...change, before, after, canUndo: canUndo(change), diff: lineDiff(before, after) };
 }
 
 /** Changes of early versions have no kind. */

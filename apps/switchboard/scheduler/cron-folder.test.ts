@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, unlinkSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { schedulerHome, type TestScheduler } from '../fixtures/start-scheduler.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 
@@ -94,6 +94,58 @@ describe('files of crons/', () => {
     await place.clock.advanceTo('2026-03-02T09:30:00Z');
     await fired(2, 'cron.by-hand');
     await waitFor(() => !existsSync(file('by-hand')));
+  });
+
+  it('that get another time by hand while their removal waits for another change stay', async () => {
+    const once = text.replace('"* * * * *"', '2026-03-02T09:00:00Z');
+    board.write('crons/by-hand.yaml', once);
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 1);
+    const { controlPlane } = board.context;
+    const published = Promise.withResolvers<void>();
+    // As a change is held up while NATS is away.
+    const forget = controlPlane.onWrite(() => published.promise);
+    const route = 'name: bell\nwhen: { topic: bell.rang }\nthen: { skill: chat }\n';
+    const other = controlPlane.writeText('route', 'bell', route, { actor: 'ava' });
+    const remove = vi.spyOn(controlPlane, 'remove');
+    await place.clock.advanceBy(30_000);
+    await fired(1, 'cron.by-hand');
+    await waitFor(() => remove.mock.calls.length === 1);
+    const later = once.replace('09:00:00Z', '09:30:00Z');
+    board.write('crons/by-hand.yaml', later);
+    published.resolve();
+    forget();
+    await other;
+    await expect(remove.mock.results[0]?.value).rejects.toMatchObject({ code: 'change_overtaken' });
+    const edits: (string | null)[] = [];
+    await controlPlane.noteEdit('cron', 'by-hand', async (found) => void edits.push(found));
+    expect(edits).toEqual([later]);
+    await waitFor(
+      async () =>
+        (await board.command({ action: 'list' })).data.schedules[0]?.nextFire === '2026-03-02T09:30:00.000Z',
+    );
+    await place.clock.advanceTo('2026-03-02T09:30:00Z');
+    await waitFor(() => !existsSync(file('by-hand')));
+  });
+
+  it('hold an edit for other switchboards, also when the time of a run is written into it first', async () => {
+    const { controlPlane } = board.context;
+    const edits: (string | null)[] = [];
+    const look = () => controlPlane.noteEdit('cron', 'by-hand', async (found) => void edits.push(found));
+    const run = (from: string, lastFired: string) => {
+      const to = `${from}lastFired: ${lastFired}\n`;
+      return controlPlane.editText('cron', 'by-hand', { from, to }, { actor: 'scheduler', quiet: true });
+    };
+    await controlPlane.writeText('cron', 'by-hand', text, { actor: 'ava' });
+    await run(text, '2026-03-02T08:00:00Z');
+    await look();
+    expect(edits).toEqual([]);
+    const edited = text.replace('Hello', 'Changed');
+    board.write('crons/by-hand.yaml', edited);
+    await run(edited, '2026-03-02T08:30:00Z');
+    await look();
+    expect(edits).toEqual([`${edited}lastFired: 2026-03-02T08:30:00Z\n`]);
+    await look();
+    expect(edits).toHaveLength(1);
   });
 
   it('that are examples are left out', async () => {

@@ -4,6 +4,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { type Logger, notPlain } from '@trunkline/config';
 import { entryIn, spellingsOf, standingFile, standsTwice, twiceWords } from '../workspace/follow.ts';
 import type { CronRecord } from '../workspace/schema/cron.ts';
+import { scheduleId } from '../workspace/schema/names.ts';
 import type { KnownFile, Ledger } from './ledger.ts';
 import { type Entry, readRecord, scheduleOf } from './record.ts';
 
@@ -13,6 +14,10 @@ export interface CronFolderSettings {
   now: () => number;
   /** No entry: the record was removed. */
   onChange: (id: string, entry: Entry | undefined, owner: string | undefined) => void;
+  /** The file was saved or removed, by whomever; `lastFired` alone is no save. */
+  onSave: (id: string) => void;
+  /** The file was written and removed before it was read, as one that another switchboard has written here. */
+  onGoneUnseen: (id: string) => void;
   /** Undefined: the file is valid again. */
   onProblem: (path: string, error: unknown) => void;
   logger: Logger;
@@ -179,13 +184,20 @@ export class CronFolder {
   }
 
   async #look(): Promise<void> {
-    const ids = [...this.#touched].filter((id) => markOf(this.#names.path(id)) !== this.#marks.get(id));
+    const touched = [...this.#touched];
     this.#touched.clear();
+    const ids = touched.filter((id) => markOf(this.#names.path(id)) !== this.#marks.get(id));
+    for (const id of touched) if (this.#isGoneUnseen(id)) this.#settings.onGoneUnseen(id);
     const unsure = new Set(ids.filter((id) => !this.#isWhole(id)));
     for (const id of ids) if (!unsure.has(id)) this.#refresh(id);
     if (unsure.size === 0 || this.#closed) return;
     await delay(patienceMs);
     for (const id of unsure) if (!this.#closed) this.refresh(id);
+  }
+
+  #isGoneUnseen(id: string): boolean {
+    const isUnknown = !this.#marks.has(id) && scheduleId.safeParse(id).success;
+    return isUnknown && markOf(this.#names.path(id)) === undefined;
   }
 
   /** False for a file that may be half written. */
@@ -207,16 +219,22 @@ export class CronFolder {
     const entry = entryOf(record, this.#since(record, known));
     this.#set(id, mark, entry);
     this.#note(id, (ledger) => ledger.putFiles([knownFile(id, mark, entry)]));
-    if (before === undefined || !isSameBut(before.record, record))
-      this.#settings.onChange(id, entry, record.owner);
+    const isSame = before !== undefined && isSameBut(before.record, record);
+    if (!isSame) this.#settings.onChange(id, entry, record.owner);
+    // Otherwise a comment was edited.
+    const hasRun = (record.lastFired ?? '') > (before?.record.lastFired ?? '');
+    if (!isSame || !hasRun) this.#settings.onSave(id);
   }
 
   #remove(id: string): void {
     this.#marks.delete(id);
     this.#isWell(id);
     this.#note(id, (ledger) => ledger.removeFile(id));
-    const owner = this.#entries.get(id)?.record.owner;
-    if (this.#entries.delete(id)) this.#settings.onChange(id, undefined, owner);
+    const before = this.#entries.get(id)?.record;
+    if (before === undefined) return;
+    this.#entries.delete(id);
+    this.#settings.onChange(id, undefined, before.owner);
+    this.#settings.onSave(id);
   }
 
   /** The ledger only saves reading the file: a failed write, as on a full disk, does no harm. */

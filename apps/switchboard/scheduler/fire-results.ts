@@ -5,7 +5,7 @@ import type { Clock } from '@trunkline/schedule';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { CronFolder } from './cron-folder.ts';
-import { editRecord, withField } from './record.ts';
+import { editRecord, readRecord, retryOvertaken, withField } from './record.ts';
 
 const longestHold = 5000;
 
@@ -109,7 +109,7 @@ interface AfterFireSettings {
   /** File writes must not delay fires that are being published. */
   isBusy: () => boolean;
   /** Called when a one-shot's file has been removed. */
-  onRemoved: (id: string) => Promise<void>;
+  onRemoved: (id: string, schedule: string) => Promise<void>;
   logger: Logger;
 }
 
@@ -121,7 +121,7 @@ type Work = { firedAt: number } | { over: string };
  * written first, so a crash loses nothing, and the disk does not delay thousands of fires.
  */
 export function createFireCompletion(settings: AfterFireSettings) {
-  const { folder, controlPlane, onRemoved, isBusy, logger } = settings;
+  const { onRemoved, isBusy, logger } = settings;
   const waiting = new Map<string, Work>();
   let running: Promise<void> | undefined;
   let writing: Writing | undefined;
@@ -185,11 +185,7 @@ export function createFireCompletion(settings: AfterFireSettings) {
   }
 
   async function remove(id: string, schedule: string): Promise<void> {
-    folder.refresh(id);
-    if ((folder.get(id)?.record.schedule ?? schedule) !== schedule) return;
-    await controlPlane.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
-    folder.refresh(id);
-    await onRemoved(id);
+    if (await removeFinished(settings, id, schedule)) await onRemoved(id, schedule);
   }
 
   async function write(id: string, scheduledAt: number): Promise<void> {
@@ -202,3 +198,29 @@ export function createFireCompletion(settings: AfterFireSettings) {
 }
 
 export type FireCompletion = ReturnType<typeof createFireCompletion>;
+
+/** Removes the file of a one-shot, unless it was given another time meanwhile; returns whether it did. */
+export async function removeFinished(
+  { folder, controlPlane }: Pick<AfterFireSettings, 'folder' | 'controlPlane'>,
+  id: string,
+  schedule: string | undefined,
+): Promise<boolean> {
+  return await retryOvertaken(async () => {
+    // The folder may not have seen an edit yet.
+    const text = folder.text(id) ?? null;
+    const standing = scheduleIn(text ?? '', folder.path(id), id);
+    if (schedule !== undefined && standing !== undefined && standing !== schedule) return false;
+    await controlPlane.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true }, text);
+    folder.refresh(id);
+    return true;
+  });
+}
+
+/** Undefined when the text is not valid. */
+function scheduleIn(text: string, path: string, id: string): string | undefined {
+  try {
+    return readRecord(text, path, id).schedule;
+  } catch {
+    return undefined;
+  }
+}

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import type { FireRow } from '../api-types.ts';
 import { followLeader, type Leader, nodeName } from '../cluster/leader.ts';
-import { SharedLog } from '../cluster/workspace-replica.ts';
+import { SharedLog, type WorkspaceReplica } from '../cluster/workspace-replica.ts';
 import { aboutSchedule } from '../core/messages.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
@@ -16,7 +16,7 @@ import { announce } from '../workspace/problems.ts';
 import { createA2aDelivery } from './a2a-delivery.ts';
 import { type CommandParts, listenForCommands } from './commands.ts';
 import { CronFolder } from './cron-folder.ts';
-import { createFireCompletion, createFireResults } from './fire-results.ts';
+import { createFireCompletion, createFireResults, removeFinished } from './fire-results.ts';
 import { Ledger } from './ledger.ts';
 import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
 
@@ -25,20 +25,22 @@ const marginMs = 60_000;
 const historyLength = 50;
 const retryMs = 1000;
 
+/** The workspace as other switchboards have it. */
+type SharedFiles = Pick<WorkspaceReplica, 'catchUp' | 'noteSave'>;
+
 /** Schedules from files in `crons/` and from commands. */
 export class SchedulerPlugin implements Plugin {
   readonly name = 'scheduler';
   readonly after = ['leader', 'workspace-replica'];
   readonly #leader: Leader;
   readonly #clock: Clock;
-  readonly #catchUp: () => Promise<void>;
+  readonly #files: SharedFiles;
   #schedules: Schedules | undefined;
   #close: () => Promise<void> = async () => undefined;
 
-  /** `catchUp` resolves when the workspace has the changes of other switchboards. */
-  constructor(leader: Leader, catchUp: () => Promise<void>, clock: Clock = systemClock) {
+  constructor(leader: Leader, files: SharedFiles, clock: Clock = systemClock) {
     this.#leader = leader;
-    this.#catchUp = catchUp;
+    this.#files = files;
     this.#clock = clock;
   }
 
@@ -75,13 +77,13 @@ export class SchedulerPlugin implements Plugin {
       folder,
       controlPlane,
       isBusy: () => this.#schedules?.isBusy() ?? false,
-      onRemoved: async (id) => await replica?.share({ ended: id }),
+      onRemoved: async (id, schedule) => await replica?.share({ ended: id, schedule }),
       logger,
     });
     closing.defer(() => fireCompletion.close());
     await folder.open();
     const parts = { bus, clock, leader, folder, ledger, outcomes, fireCompletion, replica, logger, accounts };
-    const schedules = new Schedules({ ...parts, catchUp: this.#catchUp, outcomeLimitMs });
+    const schedules = new Schedules({ ...parts, catchUp: () => this.#files.catchUp(), outcomeLimitMs });
     this.#schedules = schedules;
     closing.defer(() => schedules.stop());
     const { targets } = workspace;
@@ -106,7 +108,7 @@ export class SchedulerPlugin implements Plugin {
   }
 
   #openFolder(
-    { workspace, bus, logger }: PluginContext,
+    { workspace, controlPlane, bus, logger }: PluginContext,
     ledger: Ledger,
     closing: AsyncDisposableStack,
   ): CronFolder {
@@ -119,6 +121,11 @@ export class SchedulerPlugin implements Plugin {
         this.#schedules?.changed(id, entry);
         const payload = { file: folder.path(id) };
         void announce(bus, logger, { topic: 'config.updated', payload, ...aboutSchedule(owner) });
+      },
+      onSave: (id) => this.#files.noteSave(folder.path(id)),
+      // A file that this switchboard never had may be another, valid one elsewhere.
+      onGoneUnseen: (id) => {
+        if (controlPlane.hasWritten('cron', id)) this.#files.noteSave(folder.path(id));
       },
       onProblem: (path, error) => workspace.noteProblem(path, error),
       logger,
@@ -137,8 +144,7 @@ export class SchedulerPlugin implements Plugin {
     const onEntry = async (entry: SharedFire, isOwn: boolean) => {
       if (isOwn) return;
       if ('row' in entry) return void (await ledger.put(entry.row, this.ownerOf(entry.row.scheduleId)));
-      await controlPlane.remove('cron', entry.ended, { actor: 'scheduler', reason: 'it fired', quiet: true });
-      folder.refresh(entry.ended);
+      await removeFinished({ folder, controlPlane }, entry.ended, entry.schedule);
     };
     const durable = `schedules-${await nodeName(home)}`;
     const replica = new SharedLog<SharedFire>({ bus, topic: 'schedule.fires', durable, onEntry });

@@ -60,7 +60,7 @@ const statuses = async (id: string): Promise<string> =>
     .reverse()
     .join();
 const become = (id: string, wanted: string) =>
-  waitFor(async () => (await statuses(id)) === wanted, { timeoutMs: 40_000, intervalMs: 50 });
+  waitFor(async () => (await statuses(id)) === wanted, { timeoutMs: 60_000, intervalMs: 50 });
 const fires = async (id: string) => (await journalled(board, `cron.${id}`)).map(({ id: fireId }) => fireId);
 
 /** Sets the clock of the process while it runs, and waits until it sees it. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { matchesTopic, unescapeSegment } from '@trunkline/bus';
 import { parseYaml } from '@trunkline/config';
 import { type Job, parseSchedule, type Schedule } from '@trunkline/schedule';
@@ -95,6 +96,11 @@ export function readRecord(text: string, path: string, id: string): CronRecord {
   checkRecord(record);
   if (record.id === id) return record;
   throw new Error(`${path}: its id is ${record.id}; call the file ${record.id}.yaml, or change the id`);
+}
+
+/** The same for records that differ in `lastFired` alone. */
+export function digestOf({ lastFired: _, ...record }: CronRecord): string {
+  return createHash('sha256').update(JSON.stringify(record)).digest('hex');
 }
 
 /** Parses without line positions, which is much faster; undefined for an invalid record. */
@@ -215,13 +221,20 @@ export async function editRecord(
   change: (text: string) => string,
   note: ChangeNote,
 ): Promise<boolean> {
-  for (let attempt = 1; ; attempt += 1) {
+  return await retryOvertaken(async () => {
     const from = folder.get(id) && folder.text(id);
     if (from === undefined) return false;
+    await controlPlane.editText('cron', id, { from, to: change(from) }, note);
+    folder.refresh(id);
+    return true;
+  });
+}
+
+/** Tries again when the file was edited by hand between the look at it and the change. */
+export async function retryOvertaken<T>(change: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      await controlPlane.editText('cron', id, { from, to: change(from) }, note);
-      folder.refresh(id);
-      return true;
+      return await change();
     } catch (error) {
       const isOvertaken = error instanceof ControlPlaneError && error.code === 'change_overtaken';
       if (!isOvertaken || attempt === mostAttempts) throw error;

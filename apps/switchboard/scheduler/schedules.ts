@@ -32,8 +32,8 @@ const longestWaitMs = 30_000;
 
 const mostWaiting = 100_000;
 
-/** A recorded fire, or the id of a finished one-shot. */
-export type SharedFire = { row: FireRow } | { ended: string };
+/** A recorded fire, or the id of a finished one-shot with the time that it had; older versions leave that out. */
+export type SharedFire = { row: FireRow } | { ended: string; schedule?: string };
 
 export type FireReplica = Pick<SharedLog<SharedFire>, 'share' | 'catchUp'>;
 

@@ -81,5 +81,5 @@ describe.skipIf(natsMissing !== undefined)('a switchboard that takes over on NAT
     await isTold(second, 'mail between', 'event between', 'chat between');
     expect((await told(second)).filter((name: string) => name.endsWith('first'))).toHaveLength(3);
     await second.stop();
-  }, 90_000);
+  });
 });

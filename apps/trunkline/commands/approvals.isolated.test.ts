@@ -77,7 +77,7 @@ describe('trunkline approvals', () => {
         ...['too', 'loud', '--url', url],
       ]);
       expect(answered.code).toBe(0);
-      await expect.poll(() => model.chats().length, { timeout: 30_000 }).toBe(index + 3);
+      await expect.poll(() => model.chats().length, { timeout: 60_000 }).toBe(index + 3);
       answers.push(String(model.chats().at(-1)?.messages.at(-1)?.content));
     }
     expect(answers).toEqual([

@@ -66,7 +66,7 @@ it('a copy made while the services work starts with all that was there', async (
   const restored = await start(copy);
   const found = await (await fetch(`${restored}/api/tasks/${task}`)).json();
   expect(found.task).toMatchObject({ id: task, state: 'completed' });
-}, 120_000);
+});
 
 it('leaves out what is gone since it was listed, such as files that are being written', async () => {
   const directory = temporaryDirectory();
@@ -81,7 +81,7 @@ it('leaves out what is gone since it was listed, such as files that are being wr
     for (const path of fresh)
       renameSync(round % 2 === 0 ? path : `${path}.kept`, round % 2 === 0 ? `${path}.kept` : path);
   expect(await backup.exited, backup.output()).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 it('says what is wrong with the folders', async () => {
   const directory = temporaryDirectory();

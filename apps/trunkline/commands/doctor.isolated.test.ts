@@ -172,7 +172,7 @@ describe('trunkline doctor', () => {
         TRUNKLINE_HOME: home.path,
         TRUNKLINE_OPEN: '0',
       });
-    }, 60_000);
+    });
 
     it('names the variable of a key that the model endpoint refuses, and does not show the key', () => {
       expect(result.output).toMatch(/^FAILED {2}model .*LLM_API_KEY/m);

@@ -103,7 +103,7 @@ describe('trunkline up', () => {
     beforeAll(async () => {
       child = launch(['up'], home, environment);
       await child.waitForLine('Ctrl-C stops everything', 60_000);
-    }, 60_000);
+    });
     afterAll(async () => {
       await child.kill();
       home.remove();
@@ -153,7 +153,7 @@ describe('one service alone', () => {
       url = `http://127.0.0.1:${port}`;
       child = launch(['voice'], home, { PORT: String(port), TRUNKLINE_HOME: path });
       await child.waitForLine(url, 60_000);
-    }, 60_000);
+    });
     afterAll(async () => {
       await child.kill();
       home.remove();

@@ -12,11 +12,11 @@ export function main(argv: readonly string[], env: Environment): Promise<number>
     argv,
     env,
     followsSettings: true,
-    start: async (options, { logger, hide }) => {
+    start: async (options, { logger, hide, afterAnnouncement }) => {
       for (const app of ['voice', 'agent', 'research', 'switchboard'] as const) {
         await ensurePages({ app, onBuild: () => logger.info({ service: app }, 'building the web page') });
       }
-      return startFleet({ options, env, logger, hide });
+      return startFleet({ options, env, logger, hide, afterAnnouncement });
     },
     signInUrl: ({ members, url }) => members.find(({ name }) => name === 'agent')?.url ?? url,
     members: ({ members }) => members,

@@ -40,6 +40,7 @@ export const notSaid: Record<string, string> = {
   'Capital – Oslo': 'a line of a report',
   'Card signed, not checked': 'words of a page',
   'Edit as YAML': 'words of a page',
+  'Empty the cache first': 'a step on a page that research reads',
   'For this task': 'words of a page',
   'Open as operator': 'printed at the start',
   'Sign out of Example ID too': 'words of a page',
@@ -56,8 +57,14 @@ export const notSaid: Record<string, string> = {
   'are you there?': 'ends a pause of a call: apps/voice/conversation',
   'have research look into it': 'words that name who the work goes to, in a conversation that holds a page',
   'not explicitly required': 'words of the A2A specification',
+  'born in 1950, died aged 69': 'words of a page that research reads',
   'every Monday at 10': 'part of a reminder, which is run as a whole',
   'the weather in': 'a sentence that is not finished',
+  'two years before': 'words of a page that research reads',
+  'a third more': 'words of a page that research reads',
+  'in millions of euros': 'words of a page that research reads',
+  'one hundred and twenty-five': 'words of a page that research reads',
+  'mil doscientos cincuenta': 'words of a page that research reads',
 };
 
 /** The text of a file that a guide has its reader write with `cat`. */

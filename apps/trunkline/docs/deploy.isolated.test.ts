@@ -39,9 +39,12 @@ describe('the containers of compose.yaml, each as a process', () => {
 
   /** Runs what the container would run; resolves with the port on loopback. */
   async function run(service: string, more: Record<string, string>): Promise<string> {
-    const [program, script = '', ...rest] = readImage().entryPoint;
+    const [program, ...words] = readImage().entryPoint;
     expect(program).toBe('node');
+    const at = words.findIndex((word) => !word.startsWith('-'));
+    const [script = '', ...rest] = words.slice(at);
     child = startChild(join(root, script), {
+      nodeFlags: words.slice(0, at),
       arguments: [...rest, ...(services[service]?.command ?? [])],
       environment: { ...filledIn(service, more), ...home.environment },
     });

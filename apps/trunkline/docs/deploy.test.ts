@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { externalAgentsSchema, loadDelegates } from '@trunkline/a2a';
 import { loadYaml } from '@trunkline/config';
@@ -83,4 +83,15 @@ it('they name whom the voice and the switchboard may ask, with the tokens of the
       { name: 'research', url: 'http://research:3399/a2a' },
     ],
   });
+});
+
+it('the systemd unit keeps compiled code between starts, in a folder that it may write to', () => {
+  const unit = readFileSync(join(root, 'deploy/trunkline.service'), 'utf8');
+  const values = (name: string) =>
+    [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value);
+  // With these, neither /tmp nor a home lasts or can be written to.
+  expect([values('PrivateTmp'), values('ProtectHome')]).toEqual([['true'], ['true']]);
+  const [folder] = values('CacheDirectory');
+  expect(values('CacheDirectoryMode')).toEqual(['0700']);
+  expect(values('Environment')).toContain(`NODE_COMPILE_CACHE=/var/cache/${folder}`);
 });

@@ -58,6 +58,8 @@ export interface FleetSettings {
   logger: Logger;
   /** Keeps a secret out of the log. */
   hide: (secret: string) => void;
+  /** Puts off a task that the start need not wait for; it is run at once when this is not given. */
+  afterAnnouncement?: (task: () => void) => void;
 }
 
 /** Options, with those beside a model file where there is one. */
@@ -71,9 +73,12 @@ interface RunningMember {
   listeners: (() => void)[];
 }
 
-/** Starts the services one after the other; when one cannot start, those before it are stopped again. */
+/**
+ * Starts the services; when one cannot start, the others are stopped again. The agent waits for the switchboard, whose address
+ * it needs. The others start meanwhile: the switchboard waits for its journal's thread and for disks.
+ */
 export async function startFleet(settings: FleetSettings): Promise<Fleet> {
-  const { options, env, logger, hide } = settings;
+  const { options, env, logger, hide, afterAnnouncement = (task: () => void) => task() } = settings;
   const home = options.trunklineHome;
   const members: RunningMember[] = [];
   /** Each as it ran last: one that restarts asks for a key as before. */
@@ -110,9 +115,13 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       get agentName() {
         return read.agent.agentName;
       },
-      find: (name) => linksTo(members).find((service) => service.name === name),
-      namesWithKey: () =>
-        [...latest].filter(([, service]) => service.requiresKey?.() === true).map(([name]) => name),
+      // At the start those that it stops before, whichever is quicker: the switchboard would ask the others for their cards.
+      find: (other) =>
+        isComplete || names.indexOf(other as ServiceName) < names.indexOf(name)
+          ? linksTo(members).find((service) => service.name === other)
+          : undefined,
+      // One that has not started yet may ask for a key: nobody gets in through the others meanwhile.
+      namesWithKey: () => names.filter((other) => latest.get(other)?.requiresKey?.() ?? !isComplete),
       onChange: (listener) => void own.push(listener),
     };
     const problem = () => broken ?? members.find((member) => member.name === name)?.service.problem;
@@ -151,6 +160,16 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
     }
     for (const { name, service } of members) await service.restart(read[name]);
   };
+  const begin = async (name: ServiceName) => {
+    const listeners: RunningMember['listeners'] = [];
+    const service = await RestartingService.start<object, Service>(read[name], {
+      start: (given) => startMember(name, given, listeners),
+      logger: logger.child({ service: name }),
+      onStop: () => listeners.splice(0),
+    });
+    members.push({ name, service, listeners });
+    members.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+  };
   let watch: { close(): Promise<void> } | undefined;
   const stop = async () => {
     // At once: a change under way then starts nothing more.
@@ -163,17 +182,12 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
     }
   };
   try {
-    for (const name of Object.keys(starters) as ServiceName[]) {
-      const listeners: RunningMember['listeners'] = [];
-      const service = await RestartingService.start<object, Service>(read[name], {
-        start: (given) => startMember(name, given, listeners),
-        logger: logger.child({ service: name }),
-        onStop: () => listeners.splice(0),
-      });
-      members.push({ name, service, listeners });
-    }
+    const board = begin('switchboard');
+    const agent = board.then(() => begin('agent'));
+    await allStarted([board, agent, begin('research'), begin('voice')]);
     isComplete = true;
-    notifyPeers();
+    // This loads Node's fetch and asks for three cards: 50 ms that nobody has to wait for.
+    afterAnnouncement(notifyPeers);
     const onError = (error: Error) => logger.error({ err: error }, 'failed to follow settings.yaml');
     watch = await watchSettings(home, { env, onChange: reload, onError });
   } catch (error) {
@@ -280,13 +294,21 @@ function publicAddresses(read: ServiceOptions): Record<string, string | undefine
 
 type ServiceName = keyof ServiceOptions;
 
-/** In the order in which they start. */
+/** A service stops before those that stand above it. */
 const starters: Record<ServiceName, (options: never, context: ServiceContext) => Promise<Service>> = {
   switchboard: switchboard.start,
   agent: agent.start,
   research: research.start,
   voice: voice.start,
 };
+
+const names = Object.keys(starters) as ServiceName[];
+
+/** Waits for all, also when one fails, so that those that did start can be stopped; then throws the first failure. */
+async function allStarted(starts: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(starts);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
 
 // In reverse order, so that no service loses one it depends on. One that fails to stop does not keep the others running.
 async function stopAll(members: RunningMember[]): Promise<void> {

@@ -70,7 +70,7 @@ it('doctor --probe loads the file and tries what it can do', async () => {
     'model context': 'ok takes 65536 tokens, prompt and answer together',
     'model images': expect.stringContaining('warning'),
   });
-}, 120_000);
+});
 
 it('an agent whose configuration names an endpoint leaves the file alone', async () => {
   const [own, server] = [temporaryHome(), await startModelServer({})];
@@ -89,7 +89,7 @@ it('an agent whose configuration names an endpoint leaves the file alone', async
     await server.stop();
     own.remove();
   }
-}, 60_000);
+});
 
 /** Children that hold a model in memory. */
 function modelProcesses({ pid }: Child): number {

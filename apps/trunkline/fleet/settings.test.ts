@@ -34,11 +34,11 @@ beforeAll(async () => {
   const logger = createLogger({ name: 'trunkline', destination: { write: (line) => log.push(line) } });
   const options = readOptions(upOptions, { env });
   fleet = await startFleet({ options, env, logger, hide: () => undefined });
-}, 60_000);
+});
 afterAll(async () => {
   await fleet.stop();
   home.remove();
-}, 30_000);
+});
 
 const url = (name: string) => fleet.members.find((member) => member.name === name)?.url ?? '';
 const headers = () => ({
@@ -202,7 +202,7 @@ it('a service that goes on with its old options asks for the operator as before,
   rmSync(file);
   await waitFor(async () => (await view('switchboard')).problem === null);
   await waitFor(async () => (await fetch(`${url('voice')}/operator/settings`)).status === 403);
-}, 30_000);
+});
 
 it('trunkline init tests a connector and a search with the services, and they take it without a restart by hand', async () => {
   const guild = await FakeGuild.start({ 'sesame-discord': { id: '1', name: 'trunk' } });
@@ -256,7 +256,7 @@ it('trunkline init tests a connector and a search with the services, and they ta
   expect((await setup.view('trunkline')).steps).toMatchObject({
     ...{ speech: 'skipped', search: 'done', connector: 'done', result: 'open' },
   });
-}, 60_000);
+});
 
 it('voice lets nobody in without a key while the only service with one restarts', async () => {
   writeFileSync(file, '');
@@ -273,4 +273,4 @@ it('voice lets nobody in without a key while the only service with one restarts'
     return restarts('switchboard') > before;
   });
   expect([...seen]).toEqual([401]);
-}, 60_000);
+});

@@ -24,7 +24,7 @@ import {
 } from './page-rules.suite.ts';
 
 const START_LIMIT_MS = 240_000;
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 /** Bytes of script of a page that is no console. */
 const MAX_SCRIPT = 220_000;
 /** At which a page is as wide as it gets. */

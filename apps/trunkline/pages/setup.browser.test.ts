@@ -24,7 +24,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Locked, type Name, names, startLocked } from '../security/security.suite.ts';
 
 const START_LIMIT_MS = 240_000;
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 describeWithBrowser('the setup', () => {
   let browser: TestBrowser;

@@ -21,7 +21,7 @@ import { type Locked, type Name, names, startLocked } from '../security/security
 const openMode = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
 const noRoster = { 'voice/config/users.yaml': 'users: []' };
 const START_LIMIT_MS = 240_000;
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 const homes: Record<Name, string> = { voice: '/', agent: '/', research: '/', switchboard: '/app' };
 

@@ -55,10 +55,10 @@ beforeAll(async () => {
     },
   });
   stops.unshift(attack.stop);
-}, 90_000);
+});
 afterAll(async () => {
   for (const stop of stops) await stop();
-}, 60_000);
+});
 
 const grow = (box: string) => order(`${box}_grow`, {});
 
@@ -114,7 +114,6 @@ it.each<[Name, string, RegExp]>([
     expect(again).toMatch(why);
     expect(again).not.toContain('grown');
   },
-  60_000,
 );
 
 it('what the card of another agent says holds effects until it is accepted, and again when it changes', async () => {
@@ -135,4 +134,4 @@ it('what the card of another agent says holds effects until it is accepted, and 
   await until('switchboard', 'scout', 'changed');
   expect(await tell()).toMatch(/agent-card scout/);
   expect(reached).toHaveLength(1);
-}, 60_000);
+});

@@ -68,7 +68,7 @@ async function send(name: Name, method: string, path: string, body: unknown) {
   const response = await fetch(locked.target(name).url + path, {
     method,
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...keyOf(name, path) },
-    signal: AbortSignal.timeout(15_000),
+    signal: AbortSignal.timeout(60_000),
     ...(body !== undefined && method !== 'GET' && method !== 'DELETE' && { body: JSON.stringify(body) }),
   });
   const stream = response.headers.get('content-type')?.includes('event-stream') === true;

@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   await child.waitForLine('Ctrl-C stops everything', 60_000);
   link = new URL(/http:\/\/\S+\/operator\/enter\?code=\S+/.exec(child.output())?.[0] ?? 'none:');
-}, 90_000);
+});
 afterAll(async () => {
   await child?.kill('SIGTERM');
   home.remove();

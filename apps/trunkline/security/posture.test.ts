@@ -37,12 +37,12 @@ beforeAll(async () => {
   const logger = createLogger({ name: 'trunkline', destination: { write: () => undefined } });
   const options = readOptions(upOptions, { env });
   fleet = await startFleet({ options, env, logger, hide: () => undefined });
-}, 90_000);
+});
 afterAll(async () => {
   // Undefined where the start failed.
   await (fleet as Fleet | undefined)?.stop();
   home.remove();
-}, 30_000);
+});
 
 async function postureOf(name: string): Promise<string[]> {
   const url = fleet.members.find((member) => member.name === name)?.url ?? '';

@@ -25,17 +25,11 @@ function connect({ voice }: TestVoice): SyntheticCaller {
   return caller;
 }
 
-const shown = (caller: SyntheticCaller) =>
-  caller.received
-    .filter(({ message }) => message.type === 'bot-tts-text')
-    .map(({ message }) => (message.data as { text: string }).text)
-    .join(' ');
-
 const patience = { timeoutMs: 40_000 };
 
 /** A slow answer may be preceded by a sign that one was heard. */
 const heard = (caller: SyntheticCaller, words: string) =>
-  waitFor(() => shown(caller).endsWith(words), patience);
+  waitFor(() => caller.heard().endsWith(words), patience);
 
 const silent = (caller: SyntheticCaller) =>
   waitFor(() => caller.received.at(-1)?.message.type === 'bot-stopped-speaking', patience);
@@ -71,7 +65,7 @@ describe('a call to the service', () => {
     const { body } = await voice.post('/a2a/callback', { from: 'Scout', text: 'Your parcel is here.' });
     expect(body).toEqual({ ok: true, delivered: true });
     await heard(caller, 'here.');
-    expect(shown(caller)).toBe('Ada says: The report is done. Scout says: Your parcel is here.');
+    expect(caller.heard()).toBe('Ada says: The report is done. Scout says: Your parcel is here.');
   });
 
   it('goes on after a restart where the conversation was', async () => {

@@ -164,7 +164,7 @@ describe('a call goes through', () => {
     stage.states.length = 0;
     await stage.say('No wait, I mean on Sundays.');
     await stage.until(() => stage.states.at(-1) === 'speaking');
-    expect(stage.states).toEqual(['listening', 'endpointing', 'idle', 'thinking', 'speaking']);
+    expect(stage.states).toEqual(['paused', 'listening', 'endpointing', 'idle', 'thinking', 'speaking']);
   });
 
   it('thinking again while a tool runs after the first words', async () => {

@@ -1,60 +1,30 @@
-import type { Logger } from '@trunkline/config';
 import { markOf } from '@trunkline/loop';
-import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
 import type { Language } from '../languages/languages.ts';
-import type { LatencyLog, TurnMarks } from '../metrics/metrics.ts';
+import type { TurnMarks } from '../metrics/metrics.ts';
 import type { VoiceSession } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
-import type { SpeechParts } from '../speech/speech.ts';
-import type { Synthesizer } from '../speech/synthesis/synthesizer.ts';
-import type { CallRecorder, CallRecording } from '../timeline/recorder.ts';
-import type { Persona } from '../turn/persona.ts';
+import type { CallRecording } from '../timeline/recorder.ts';
+import type { CallComponents } from './call-components.ts';
 import { CallLanguage } from './call-language.ts';
 import { withCallTools } from './call-tools.ts';
 import { Alarm } from './clock.ts';
-import { fieldsOf, type Line, type LineMessage, type Outgoing, readMessage } from './line.ts';
+import { fieldsOf, type LineMessage, type Outgoing, readMessage } from './line.ts';
 import { type AudioInput, ModelLoading, openAudioInput } from './listening/audio-input.ts';
 import { SpeechInput } from './listening/speech-input.ts';
-import type { Histories, History } from './replying/history.ts';
-import type { ToolRuns } from './replying/tool-runs.ts';
+import type { History } from './replying/history.ts';
 import { Fillers } from './speaking/fillers.ts';
 import { SpeechPlayer } from './speaking/speech-player.ts';
 import { spokenText } from './speaking/speech-text.ts';
-import { clauseUtterances, type Voice } from './speaking/utterance.ts';
+import { clauseUtterances } from './speaking/utterance.ts';
 import { TurnController } from './turn-controller.ts';
 import { Backchannel } from './turns/backchannel.ts';
 import { type Decision, DecisionLog } from './turns/decisions.ts';
+import { Ducking } from './turns/ducking.ts';
 import { EchoCorrelator, EchoFilter } from './turns/echo-filter.ts';
 import { SpeakingRate } from './turns/endpointing.ts';
-
-export interface CallSettings {
-  /** Do not listen while the bot speaks, nor for `echoGuardMs` after. */
-  halfDuplex: boolean;
-  echoGuardMs: number;
-  /** How long a voice may take for the next sound. */
-  speechTimeoutMs: number;
-  /** Language of skills that name neither one nor a voice: a code or Kokoro's letter. */
-  language?: string | undefined;
-}
-
-export interface CallComponents {
-  line: Line;
-  persona: Persona;
-  speech: Omit<SpeechParts, 'transcriber' | 'chooseVoice' | 'describe' | 'close'>;
-  /** Synthesizes phrases that come up again and again. */
-  speechCache: Pick<Synthesizer, 'speak'>;
-  histories: Histories;
-  runs: ToolRuns;
-  latency: LatencyLog;
-  settings: CallSettings;
-  clock: Clock;
-  logger: Logger;
-  /** Keeps the timelines of calls; undefined if none are kept. */
-  recorder?: CallRecorder | undefined;
-}
 
 /** Without a frame for this long, the microphone counts as silent. */
 const frameTimeoutMs = 500;
@@ -73,6 +43,8 @@ export class Call implements VoiceSession {
   readonly #player: SpeechPlayer;
   readonly #notifications: NotificationQueue;
   readonly #turns: TurnController;
+  readonly #backchannel: Backchannel;
+  readonly #ducking: Ducking;
   readonly #frameTimeout: Alarm;
   readonly #hangUpTimeout: Alarm;
   readonly #loading: ModelLoading;
@@ -82,6 +54,7 @@ export class Call implements VoiceSession {
   readonly #wantsDecisions: boolean;
   #microphone: AudioInput | undefined;
   #frameAt = -Infinity;
+  readonly #closing = new AbortController();
   #closed = false;
   #greeted = false;
 
@@ -130,6 +103,9 @@ export class Call implements VoiceSession {
     const { backchannel, reprompt_after: repromptAfter } = persona.skill.behavior;
     const enabled = backchannel === true && !settings.halfDuplex;
     const silenceLimitMs = repromptAfter === undefined ? undefined : repromptAfter * 1000;
+    const quietMs = () => this.#turns.quietMs;
+    this.#backchannel = new Backchannel({ player, clock, language, enabled, silenceLimitMs, quietMs });
+    const decisions = new DecisionLog((decision) => this.#reportDecision(decision));
     this.#turns = new TurnController({
       sessionId: line.id,
       persona,
@@ -137,14 +113,7 @@ export class Call implements VoiceSession {
       input,
       player,
       fillers: this.#createFillers(),
-      backchannel: new Backchannel({
-        player,
-        clock,
-        language,
-        enabled,
-        silenceLimitMs,
-        quietMs: () => this.#turns.quietMs,
-      }),
+      backchannel: this.#backchannel,
       history,
       runs,
       speakingRate,
@@ -152,7 +121,7 @@ export class Call implements VoiceSession {
       isLoading: () => this.#loading.isPending,
       clock,
       logger,
-      decisions: new DecisionLog((decision) => this.#reportDecision(decision)),
+      decisions,
       send: (message) => this.#send(message),
       intercept: (text) => {
         void this.#language.onWords(text);
@@ -161,6 +130,9 @@ export class Call implements VoiceSession {
       answered: (marks) => this.#report(marks),
       hangUp: () => this.#hangUp(),
     });
+    const mayInterrupt = persona.skill.behavior.bargein !== false;
+    const turns = this.#turns;
+    this.#ducking = new Ducking({ input, player, echo, turns, clock, decisions, mayInterrupt });
     line.onMessage((message) => this.#receive(message));
     line.onAudio((frame) => this.#acceptFrame(frame));
     line.onClose(() => void this.close());
@@ -168,8 +140,11 @@ export class Call implements VoiceSession {
 
   /** Opens the microphone; until then, and where it fails, the call goes on by text. */
   async listen(): Promise<void> {
-    const { speech, logger } = this.#components;
-    void this.#loading.follow(speech.warm());
+    const { speech, persona, logger } = this.#components;
+    const warm = speech.warm();
+    void this.#loading.follow(warm);
+    // A greeting goes first.
+    if (persona.skill.behavior.greeting === undefined) void warm.then(() => this.#prepareSpeech());
     try {
       this.#microphone = await openAudioInput({
         speech,
@@ -184,6 +159,16 @@ export class Call implements VoiceSession {
       logger.error({ err: error }, 'failed to open speech input');
       this.#sendError('I cannot hear you; you can write to me', error);
     }
+  }
+
+  /** Synthesizes acknowledgements and usual openings before they are needed, while the bot says nothing. */
+  async #prepareSpeech(): Promise<void> {
+    const { persona, speechCache, logger } = this.#components;
+    const { acknowledgements } = this.language.fillers[persona.verbosity];
+    const phrases = persona.skill.behavior.micro_ack === false ? [] : acknowledgements;
+    await speechCache
+      .prepare(phrases, this.#speechRequest(this.#closing.signal), () => this.#player.idle)
+      .catch((error: unknown) => logger.debug({ err: error }, 'failed to prepare speech'));
   }
 
   get language(): Language {
@@ -205,10 +190,12 @@ export class Call implements VoiceSession {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#closing.abort();
     this.#notifications.close();
     this.#frameTimeout.cancel();
     this.#hangUpTimeout.cancel();
     this.#loading.stop();
+    this.#ducking.close();
     this.#turns.close();
     this.#player.close();
     this.#releaseHistory();
@@ -236,14 +223,7 @@ export class Call implements VoiceSession {
   #acceptWindow(samples: Float32Array, probability: number): void {
     this.#correlator.hear(samples, this.#components.clock.now());
     this.#input.accept(samples, probability);
-    this.#player.duck(this.#isOverlapped);
-  }
-
-  /** The caller speaks over the bot, and it is not known yet that this means nothing. */
-  get #isOverlapped(): boolean {
-    const { bargein } = this.#components.persona.skill.behavior;
-    if (!this.#player.speaking || !this.#input.likelySpeech || bargein === false) return false;
-    return this.#echo.isSelfSpeech === false && !this.#turns.isFalseInterruption;
+    this.#ducking.onWindow(probability);
   }
 
   #receive(message: LineMessage): void {
@@ -290,6 +270,7 @@ export class Call implements VoiceSession {
       language: () => this.#language.spoken,
       onLanguage: (code) => this.#language.onHeard(code),
       recognizer: speech.recognizer,
+      acceptsDoubtful: () => this.#player.speaking || this.#backchannel.asks,
       speakingRate,
       logger,
       onSpeechStarted: () => this.#turns.onSpeechStarted(),
@@ -305,10 +286,11 @@ export class Call implements VoiceSession {
   }
 
   #createPlayer(): SpeechPlayer {
-    const { line, clock, settings, logger } = this.#components;
+    const { line, clock, settings, logger, speechCache } = this.#components;
+    const correlator = this.#correlator;
     return new SpeechPlayer({
       speaker: line.speaker,
-      voice: this.#voice(),
+      voice: (utterance, signal) => speechCache.say(utterance, this.#speechRequest(signal)),
       clock,
       timeoutMs: settings.speechTimeoutMs,
       onQueued: () => this.#turns.onUtteranceQueued(),
@@ -317,10 +299,21 @@ export class Call implements VoiceSession {
         this.#echo.onBotStopped(this.#input.active);
         this.#send({ type: 'bot-stopped-speaking' });
       },
-      onIdle: () => this.#turns.onPlayerIdle(),
+      onIdle: () => {
+        this.#turns.onPlayerIdle();
+        void this.#prepareSpeech();
+      },
       onCaption: (text) => this.#send({ type: 'bot-tts-text', data: { text } }),
-      onAudio: (inMs, frame) => this.#correlator.play(clock.now() + inMs, frame),
-      onSilenced: () => this.#correlator.stop(clock.now()),
+      onAudio: (inMs, frame) => correlator.play((correlator.pausedAt ?? clock.now()) + inMs, frame),
+      onSilenced: () => correlator.stop(clock.now()),
+      onPaused: () => {
+        correlator.pause(clock.now());
+        this.#sendPlayout('speech-paused');
+      },
+      onResumed: () => {
+        correlator.resume(clock.now());
+        this.#sendPlayout('speech-resumed');
+      },
       onError: (error) => {
         logger.warn({ err: error }, 'failed to speak');
         this.#sendError('I cannot speak at the moment', error);
@@ -328,13 +321,15 @@ export class Call implements VoiceSession {
     });
   }
 
-  #voice(): Voice {
-    const { line, speech, speechCache, persona } = this.#components;
+  /** Has the page cut off what it has, or let it be heard again. Before the first sound there is nothing to cut. */
+  #sendPlayout(type: 'speech-paused' | 'speech-resumed'): void {
+    if (this.#player.speaking) this.#send({ type: 'server-message', data: { type } });
+  }
+
+  #speechRequest(signal: AbortSignal) {
+    const { line, persona } = this.#components;
     const { voice, tts_backend: backend } = persona.skill;
-    return ({ text, cached }, signal) => {
-      const request = { text, voice, lang: this.#language.lang, backend, caller: line.id, signal };
-      return (cached ? speechCache : speech.synthesizer).speak(request);
-    };
+    return { voice, lang: this.#language.lang, backend, caller: line.id, signal };
   }
 
   #botStarted(): void {

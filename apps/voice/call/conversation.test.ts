@@ -1,7 +1,7 @@
 import { ModelError } from '@trunkline/llm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
-import { scriptedVoices } from '../cases/harness/voices.suite.ts';
+import { recordedVoices, scriptedVoices } from '../cases/harness/voices.suite.ts';
 
 async function openCall(setup: StageSetup = {}) {
   const stage = new Stage(setup);
@@ -9,13 +9,6 @@ async function openCall(setup: StageSetup = {}) {
   await stage.call();
   return stage;
 }
-
-const texts = (stage: Stage, type: string) =>
-  stage.caller.received
-    .filter(({ message }) => message.type === type)
-    .map(({ message }) => (message.data as { text: string }).text);
-
-const heard = (stage: Stage) => texts(stage, 'bot-tts-text').join(' ');
 
 describe('a conversation', () => {
   it('says that it is ready when the page is', async () => {
@@ -46,9 +39,9 @@ describe('a conversation', () => {
   it('notes on the page that older messages made room, and answers', async () => {
     const stage = await openCall({ answers: [{ text: 'Fine.' }] });
     for (const text of ['One?', 'Two?', 'Three?', 'Four?']) {
-      const before = texts(stage, 'bot-tts-text').length;
+      const before = stage.caller.texts('bot-tts-text').length;
       await stage.say(text);
-      await stage.until(() => texts(stage, 'bot-tts-text').length > before);
+      await stage.until(() => stage.caller.texts('bot-tts-text').length > before);
       await stage.pass(1500);
     }
     const { model } = stage.model;
@@ -57,9 +50,9 @@ describe('a conversation', () => {
       model.doStream = doStream;
       throw new ModelError('context-too-long');
     };
-    const before = texts(stage, 'bot-tts-text').length;
+    const before = stage.caller.texts('bot-tts-text').length;
     await stage.say('Five?');
-    await stage.until(() => texts(stage, 'bot-tts-text').length > before);
+    await stage.until(() => stage.caller.texts('bot-tts-text').length > before);
     const notes = stage.caller.received.flatMap(({ message }) =>
       message.type === 'server-message' ? [message.data] : [],
     );
@@ -77,7 +70,7 @@ describe('a conversation', () => {
     ];
     const stage = await openCall({ answers, tools });
     await stage.say('What is the weather?');
-    await stage.until(() => heard(stage).endsWith('sunny.'));
+    await stage.until(() => stage.heard().endsWith('sunny.'));
     await stage.pass(1000);
     const types = stage.types();
     const order = [
@@ -123,6 +116,53 @@ describe('a conversation', () => {
     expect(stage.ran[0]?.at).toBeGreaterThanOrEqual(over);
   });
 
+  it('has an answer ready when a long silence ends a turn that seemed unfinished', async () => {
+    const stage = await openCall({ answers: [{ text: 'Sunny all day long.', after: 300 }] });
+    await stage.say('What is the weather in');
+    await stage.until(() => stage.heard() !== '');
+    const { latency } = stage;
+    const { end_of_utterance_ms: end, first_packet_ms: packet } = latency.summary().p50;
+    expect(end).toBeGreaterThanOrEqual(1700);
+    expect((packet ?? Infinity) - (end ?? 0)).toBeLessThan(100);
+  });
+
+  it('keeps an early answer for the end of a turn with many pauses to think', async () => {
+    const stage = await openCall({ answers: [{ text: 'Sunny all day long.' }] });
+    for (const thought of ['Tell me about', 'the weather in', 'the hills and in', 'the valley or maybe']) {
+      await stage.say(thought);
+      await stage.pass(1000);
+    }
+    const { prompts } = stage.model;
+    expect(prompts).toHaveLength(2);
+    await stage.say('in the city of Rome.');
+    await stage.until(() => prompts.length > 2);
+    expect(stage.states.at(-1)).toBe('endpointing');
+    await stage.until(() => stage.heard().startsWith('Sunny'));
+    expect([prompts.length, stage.caller.texts('user-transcription').at(-1)]).toEqual([
+      3,
+      'Tell me about the weather in the hills and in the valley or maybe in the city of Rome.',
+    ]);
+  });
+
+  it('synthesizes what fills a wait, and usual openings, when the call begins', async () => {
+    const { voices, made } = recordedVoices();
+    const answers = [
+      { text: 'As you may know, the museum opens at nine every day of the week.', after: 1500 },
+    ];
+    const stage = await openCall({ answers, voices });
+    for (let turn = 0; turn < 3; turn += 1) {
+      const before = made.filter(({ text }) => text === 'As you may know,').length;
+      await stage.pass(500);
+      await stage.say('When do you open?');
+      await stage.until(() => stage.heard().split('week.').length === turn + 2);
+      await stage.pass(500);
+      expect(made.filter(({ text }) => text === 'As you may know,').length - before).toBe(turn < 2 ? 1 : 0);
+    }
+    const okay = made.filter(({ text }) => text === 'Okay.');
+    expect(okay).toEqual([{ text: 'Okay.', at: 0 }]);
+    expect(stage.heard()).toMatch(/^Okay\. As you may know, the museum opens at nine/);
+  });
+
   it('shows the model the whole conversation, and nothing that was not heard', async () => {
     const answers = [
       {
@@ -133,9 +173,9 @@ describe('a conversation', () => {
     ];
     const stage = await openCall({ answers });
     await stage.say('Tell me a story.');
-    await stage.until(() => heard(stage).includes('king,'));
+    await stage.until(() => stage.heard().includes('king,'));
     await stage.say('Please stop that.');
-    await stage.until(() => heard(stage).endsWith('Okay.'));
+    await stage.until(() => stage.heard().endsWith('Okay.'));
     const last = JSON.stringify(stage.model.prompts.at(-1));
     expect(last).toContain('Once upon a time');
     expect(last).not.toContain('castle');
@@ -149,11 +189,11 @@ describe('a conversation', () => {
       'Alpha bravo charlie delta echo foxtrot golf hotel. Then came india. Then came juliet. The end.';
     const stage = await openCall({ answers: [{ to: 'letters', text, ...speakingRate }, { text: 'Okay.' }] });
     await stage.say('Tell me a story about letters');
-    await stage.until(() => heard(stage).includes('bravo'));
+    await stage.until(() => stage.heard().includes('bravo'));
     await stage.say('Please stop that.');
     await stage.until(() => stage.types().includes('bot-interrupted'));
     const [, answer] = stage.memory.recall('default', 'default');
-    expect(heard(stage)).toContain(answer?.content);
+    expect(stage.heard()).toContain(answer?.content);
     expect(answer?.content).toMatch(/^Alpha bravo/);
   });
 
@@ -162,7 +202,10 @@ describe('a conversation', () => {
     stage.caller.tell({ type: 'send-text', data: { content: 'Hello', options: { audio_response: false } } });
     await stage.until(() => stage.types().includes('bot-llm-stopped'));
     await stage.pass(1000);
-    expect([texts(stage, 'bot-llm-text').join(''), stage.caller.speaker.playedMs]).toEqual(['Fine.', 0]);
+    expect([stage.caller.texts('bot-llm-text').join(''), stage.caller.speaker.playedMs]).toEqual([
+      'Fine.',
+      0,
+    ]);
     expect(JSON.stringify(stage.memory.recall('default', 'default'))).toContain('Fine.');
   });
 
@@ -173,13 +216,13 @@ describe('a conversation', () => {
     ];
     const stage = await openCall({ answers });
     stage.caller.tell({ type: 'send-text', data: { text: 'first' } });
-    await stage.until(() => heard(stage).includes('first'));
+    await stage.until(() => stage.heard().includes('first'));
     stage.caller.tell({
       type: 'send-text',
       data: { content: 'second', options: { run_immediately: false } },
     });
-    await stage.until(() => heard(stage).endsWith('second.'));
-    expect(heard(stage)).toBe('This is the first answer of the two. And this the second.');
+    await stage.until(() => stage.heard().endsWith('second.'));
+    expect(stage.heard()).toBe('This is the first answer of the two. And this the second.');
   });
 
   it('keeps a bounded part of what is written while it speaks', async () => {
@@ -187,7 +230,7 @@ describe('a conversation', () => {
       answers: [{ to: 'first', text: 'This is the first answer.' }, { text: 'Okay.' }],
     });
     stage.caller.tell({ type: 'send-text', data: { content: 'first' } });
-    await stage.until(() => heard(stage) !== '');
+    await stage.until(() => stage.heard() !== '');
     const data = { content: 'x'.repeat(8000), options: { run_immediately: false } };
     for (let count = 0; count < 50; count += 1) stage.caller.tell({ type: 'send-text', data });
     await stage.until(() => stage.model.prompts.length > 1);
@@ -200,7 +243,7 @@ describe('a conversation', () => {
     });
     expect(stage.sessions.size).toBe(1);
     await stage.say('Tell me something.');
-    await stage.until(() => heard(stage) !== '');
+    await stage.until(() => stage.heard() !== '');
     stage.caller.tell({ type: 'disconnect-bot' });
     await stage.clock.advanceBy(1000);
     expect([stage.caller.isClosed, stage.sessions.size, stage.clock.pendingTimers]).toEqual([true, 0, 0]);
@@ -227,11 +270,11 @@ describe('a conversation', () => {
     ];
     const stage = await openCall({ answers, behavior: { micro_ack: false } });
     await stage.say('Please hang.');
-    await stage.until(() => heard(stage).includes('stuck'));
+    await stage.until(() => stage.heard().includes('stuck'));
     expect(stage.clock.now()).toBeLessThan(35_000);
     await stage.pass(5000);
     await stage.say('Now again please.');
-    await stage.until(() => heard(stage).endsWith('Here I am.'));
+    await stage.until(() => stage.heard().endsWith('Here I am.'));
   });
 
   it('goes on by text when the voice fails', async () => {
@@ -253,7 +296,7 @@ describe('a conversation', () => {
     const error = stage.caller.received.find(({ message }) => message.type === 'error')?.message.data;
     expect(error).toEqual({ message: 'I cannot speak at the moment: no voice is installed', fatal: false });
     await stage.say('Are you there?');
-    await stage.until(() => texts(stage, 'bot-llm-text').length === 2);
+    await stage.until(() => stage.caller.texts('bot-llm-text').length === 2);
     expect(JSON.stringify(stage.model.prompts.at(-1))).toContain('Fine.');
   });
 
@@ -267,7 +310,7 @@ describe('a conversation', () => {
     await stage.pass(100);
     expect(stage.types()).toEqual(['error']);
     stage.caller.tell({ type: 'send-text', data: { content: 'Hello' } });
-    await stage.until(() => heard(stage) === 'Fine.');
+    await stage.until(() => stage.heard() === 'Fine.');
   });
 
   it('is refused, with words, where no persona can answer', async () => {
@@ -285,7 +328,7 @@ describe('a conversation', () => {
     const stage = await openCall();
     await stage.say('What is the weather in');
     await stage.clock.advanceBy(20_000);
-    expect(texts(stage, 'user-transcription').at(-1)).toBe('What is the weather in');
+    expect(stage.caller.texts('user-transcription').at(-1)).toBe('What is the weather in');
     expect(stage.types()).toContain('bot-llm-stopped');
   });
 
@@ -296,7 +339,7 @@ describe('a conversation', () => {
     expect(types.filter((type) => type === 'user-stopped-speaking').length).toBeGreaterThan(1);
     await stage.pass(3000);
     await stage.say('Are you there?');
-    await stage.until(() => heard(stage).endsWith('Fine.'));
+    await stage.until(() => stage.heard().endsWith('Fine.'));
   });
 
   it('keeps two callers apart', async () => {

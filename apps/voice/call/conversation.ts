@@ -1,16 +1,16 @@
 import type { Logger } from '@trunkline/config';
 import { anonymous, type Principal } from '@trunkline/identity';
-import { BoundedMap, errorMessage } from '@trunkline/std';
+import { errorMessage } from '@trunkline/std';
 import type { DeliveryPort } from '../delivery/delivery.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
-import type { AudioFrame } from '../speech/audio/samples.ts';
-import type { SpeechRequest, Synthesizer } from '../speech/synthesis/synthesizer.ts';
 import type { Model, Persona, PersonaRequest } from '../turn/persona.ts';
 import type { User } from '../users/user.ts';
-import { Call, type CallComponents } from './call.ts';
+import { Call } from './call.ts';
+import type { CallComponents } from './call-components.ts';
 import { fieldsOf, type Line, type LineMessage } from './line.ts';
 import { Histories, type Memory } from './replying/history.ts';
 import { ToolRuns } from './replying/tool-runs.ts';
+import { SpeechCache } from './speaking/speech-cache.ts';
 
 export interface ConversationDeps
   extends Omit<CallComponents, 'line' | 'persona' | 'speechCache' | 'histories' | 'runs'> {
@@ -68,40 +68,5 @@ function personaOf(persona: () => Persona, user: User, line: Line, logger: Logge
     const why: LineMessage = { type: 'error', data: { message: errorMessage(error), fatal: true } };
     line.close('the call cannot be answered', why);
     return undefined;
-  }
-}
-
-const mostCached = 128;
-/** Then it is synthesized again: a fallback voice may have stood in for another. */
-const cachedForMs = 10 * 60_000;
-
-interface CachedSpeech {
-  frames: readonly AudioFrame[];
-  madeAt: number;
-}
-
-/** Synthesized phrases that come up again and again, shared by all calls. */
-export class SpeechCache {
-  readonly #synthesizer: Synthesizer;
-  readonly #now: () => number;
-  readonly #sounds = new BoundedMap<string, CachedSpeech>(mostCached);
-
-  constructor(synthesizer: Synthesizer, now: () => number = () => performance.now()) {
-    this.#synthesizer = synthesizer;
-    this.#now = now;
-  }
-
-  /** Plays the cached sound, or synthesizes and caches it. */
-  async *speak(request: SpeechRequest): AsyncGenerator<AudioFrame> {
-    const { text, voice, lang, backend } = request;
-    const key = JSON.stringify([text, voice, lang, backend]);
-    const known = this.#sounds.get(key);
-    if (known !== undefined && this.#now() - known.madeAt < cachedForMs) return yield* known.frames;
-    const frames: AudioFrame[] = [];
-    for await (const frame of this.#synthesizer.speak(request)) {
-      frames.push(frame);
-      yield frame;
-    }
-    if (frames.length > 0) this.#sounds.set(key, { frames, madeAt: this.#now() });
   }
 }

@@ -8,12 +8,6 @@ async function openCall(...answers: { to?: string; text: string }[]): Promise<St
   return stage;
 }
 
-const said = (stage: Stage) =>
-  stage.caller.received
-    .filter(({ message }) => message.type === 'bot-tts-text')
-    .map(({ message }) => (message.data as { text: string }).text)
-    .join(' ');
-
 describe('a call while the disk is full', () => {
   it('goes on, and remembers what was said as long as it lasts', async () => {
     const stage = await openCall({ to: 'Ada', text: 'Hello Ada.' }, { to: 'Who', text: 'You are Ada.' });
@@ -21,7 +15,7 @@ describe('a call while the disk is full', () => {
     await stage.say('My name is Ada.');
     await stage.until(() => stage.types().includes('bot-stopped-speaking'));
     await stage.say('Who am I?');
-    await stage.until(() => said(stage).endsWith('You are Ada.'));
+    await stage.until(() => stage.heard().endsWith('You are Ada.'));
     expect(JSON.stringify(stage.model.prompts.at(-1))).toContain('Hello Ada.');
     expect(stage.logged.filter((words) => words.startsWith('failed to store conversation'))).toHaveLength(1);
   });
@@ -31,7 +25,7 @@ describe('a call while the disk is full', () => {
     stage.delivery.deliver('default', { from: 'Scout', text: 'It is done.', policy: 'next_silence' });
     stage.refuseWrites();
     await stage.until(() => stage.types().includes('bot-stopped-speaking'));
-    expect(said(stage)).toBe('Scout says: It is done.');
+    expect(stage.heard()).toBe('Scout says: It is done.');
     expect(stage.pending.waitingFor('default')).toHaveLength(1);
   });
 });

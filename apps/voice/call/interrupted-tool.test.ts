@@ -28,13 +28,6 @@ async function order(stage: Stage) {
   await stage.until(() => stage.ran.length === 1);
 }
 
-/** All sentences that were said, as one text. */
-const heard = (stage: Stage) =>
-  stage.caller.received
-    .filter(({ message }) => message.type === 'bot-tts-text')
-    .map(({ message }) => (message.data as { text: string }).text)
-    .join(' ');
-
 const lastPrompt = (stage: Stage) => JSON.stringify(stage.model.prompts.at(-1));
 
 describe('a tool that has begun when the caller interrupts', () => {
@@ -42,10 +35,10 @@ describe('a tool that has begun when the caller interrupts', () => {
     const stage = await openCall();
     await order(stage);
     await stage.say('I said please order a pizza.');
-    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered.'));
     await stage.pass(3000);
     expect(stage.ran).toHaveLength(1);
-    expect(heard(stage)).toBe('Your pizza is ordered.');
+    expect(stage.heard()).toBe('Your pizza is ordered.');
     expect(stage.pending.waitingFor('default')).toEqual([]);
   });
 
@@ -53,7 +46,7 @@ describe('a tool that has begun when the caller interrupts', () => {
     const stage = await openCall();
     await order(stage);
     await stage.say('Now tell me a joke.');
-    await stage.until(() => heard(stage).includes('Knock knock.'));
+    await stage.until(() => stage.heard().includes('Knock knock.'));
     const [, ...messages] = stage.model.prompts.at(-1) ?? [];
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
     expect(JSON.stringify(messages[2])).toContain('Still running');
@@ -64,12 +57,12 @@ describe('a tool that has begun when the caller interrupts', () => {
     const stage = await openCall();
     await order(stage);
     await stage.say('Now tell me a joke.');
-    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered.'));
     await stage.pass(10_000);
-    expect(heard(stage)).toBe('Knock knock. Your pizza is ordered.');
+    expect(stage.heard()).toBe('Knock knock. Your pizza is ordered.');
     expect([stage.ran.length, stage.pending.waitingFor('default')]).toEqual([1, []]);
     await stage.say('Please stop.');
-    await stage.until(() => heard(stage).includes('Okay.'));
+    await stage.until(() => stage.heard().includes('Okay.'));
     expect(lastPrompt(stage)).toContain('ordered');
   });
 
@@ -78,9 +71,9 @@ describe('a tool that has begun when the caller interrupts', () => {
     await order(stage);
     await stage.say('I said that you should please order for me, right now and not tomorrow, a large pizza.');
     expect(stage.pending.waitingFor('default')).toMatchObject([{ from: 'order', text: 'ordered' }]);
-    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered.'));
     await stage.pass(5000);
-    expect([stage.ran.length, heard(stage)]).toEqual([1, 'Your pizza is ordered.']);
+    expect([stage.ran.length, stage.heard()]).toEqual([1, 'Your pizza is ordered.']);
     expect(stage.pending.waitingFor('default')).toEqual([]);
   });
 
@@ -88,10 +81,10 @@ describe('a tool that has begun when the caller interrupts', () => {
     const stage = await openCall();
     await order(stage);
     await stage.say('I said please order a pizza.');
-    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered.'));
     await stage.pass(2000);
     await stage.say('Order another pizza.');
-    await stage.until(() => heard(stage).endsWith('ordered. Your pizza is ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered. Your pizza is ordered.'));
     expect(stage.ran).toHaveLength(2);
   });
 
@@ -101,8 +94,8 @@ describe('a tool that has begun when the caller interrupts', () => {
     stage.caller.close('the line broke');
     await stage.call();
     await stage.say('Please order a pizza.');
-    await stage.until(() => heard(stage).endsWith('ordered.'));
-    expect([stage.ran.length, heard(stage)]).toEqual([1, 'Your pizza is ordered.']);
+    await stage.until(() => stage.heard().endsWith('ordered.'));
+    expect([stage.ran.length, stage.heard()]).toEqual([1, 'Your pizza is ordered.']);
     await stage.pass(2000);
     await stage.say('Order another pizza.');
     await stage.until(() => stage.ran.length === 2);
@@ -110,9 +103,9 @@ describe('a tool that has begun when the caller interrupts', () => {
     await stage.clock.advanceBy(6000);
     expect(stage.pending.waitingFor('default')).toMatchObject([{ from: 'order', text: 'ordered' }]);
     await stage.call();
-    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered.'));
     await stage.pass(5000);
-    expect([stage.ran.length, heard(stage)]).toEqual([2, 'Your pizza is ordered.']);
+    expect([stage.ran.length, stage.heard()]).toEqual([2, 'Your pizza is ordered.']);
     expect(stage.pending.waitingFor('default')).toEqual([]);
   });
 
@@ -124,7 +117,7 @@ describe('a tool that has begun when the caller interrupts', () => {
     });
     await order(stage);
     await stage.say('Now tell me a joke.');
-    await stage.until(() => heard(stage).includes('That failed.'));
+    await stage.until(() => stage.heard().includes('That failed.'));
     expect(lastPrompt(stage)).toContain('Error: no oven');
   });
 
@@ -133,9 +126,9 @@ describe('a tool that has begun when the caller interrupts', () => {
     const stage = await openCall({ answers: [...answers, failing] });
     await order(stage);
     await stage.say('Now tell me a joke.');
-    await stage.until(() => heard(stage).includes('Knock knock.'));
+    await stage.until(() => stage.heard().includes('Knock knock.'));
     await stage.pass(10_000);
-    expect(heard(stage)).toBe('Knock knock.');
+    expect(stage.heard()).toBe('Knock knock.');
     expect(stage.pending.waitingFor('default')).toMatchObject([{ text: 'ordered' }]);
   });
 
@@ -143,9 +136,9 @@ describe('a tool that has begun when the caller interrupts', () => {
     const stage = await openCall({ tools: { order: { takes: 5000, result: 'ordered', readOnly: true } } });
     await order(stage);
     await stage.say('I said please order a pizza.');
-    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered.'));
     await stage.pass(6000);
-    expect([stage.ran.length, heard(stage)]).toEqual([2, 'Your pizza is ordered.']);
+    expect([stage.ran.length, stage.heard()]).toEqual([2, 'Your pizza is ordered.']);
     const stopped = stage.caller.received.find(({ message }) => message.type === 'llm-function-call-stopped');
     expect(stopped?.message.data).toMatchObject({ cancelled: true });
   });
@@ -159,7 +152,7 @@ describe('an order while a tool holds the floor', () => {
     await order(stage);
     await stage.pass(2600);
     await stage.say('I said please order a pizza.');
-    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.until(() => stage.heard().endsWith('ordered.'));
     await stage.pass(5000);
     expect([stage.model.prompts.length, stage.ran.length]).toEqual([4, 1]);
   });
@@ -185,7 +178,7 @@ describe('an order while a tool holds the floor', () => {
     });
     await order(stage);
     await stage.say('Are you there?');
-    await stage.until(() => heard(stage).includes('ordered'));
+    await stage.until(() => stage.heard().includes('ordered'));
     await stage.say('Order another pizza, please.');
     await stage.until(() => stage.ran.length === 2);
   });
@@ -195,7 +188,7 @@ describe('an order while a tool holds the floor', () => {
     stage.delivery.deliver('default', { from: 'Ada', text: 'The door is open.', policy: 'when_asked' });
     await order(stage);
     await stage.say('Any news?');
-    await stage.until(() => heard(stage).includes('door'));
+    await stage.until(() => stage.heard().includes('door'));
     await stage.pass(5000);
     await stage.say('Order another pizza, please.');
     await stage.until(() => stage.ran.length === 2);
@@ -210,7 +203,7 @@ describe('an answer that is prepared before the caller has finished', () => {
     expect(lastPrompt(stage)).toContain('pizza');
     await stage.pass(100);
     await stage.say('no wait, tell me a joke instead.');
-    await stage.until(() => heard(stage) === 'Knock knock.');
+    await stage.until(() => stage.heard() === 'Knock knock.');
     await stage.pass(6000);
     expect([stage.model.prompts.length > 1, stage.ran]).toEqual([true, []]);
   });

@@ -82,6 +82,8 @@ export type Outgoing =
         | { type: LoadingStatus }
         | { type: 'note'; text: string }
         | { type: 'call-ended' | 'call-held' | 'call-resumed' }
+        // Sound that has arrived and is not heard yet is cut off; it comes again with the rest.
+        | { type: 'speech-paused' | 'speech-resumed' }
         // Sent to clients that ask for decisions.
         | ({ type: 'decision' } & Decision);
     }

@@ -39,6 +39,7 @@ async function talk(stage: Stage, count: number): Promise<void> {
 /** What the stage itself writes down for other tests. */
 function forgetRecords({ caller, model }: Stage): void {
   caller.received.length = 0;
+  caller.events.length = 0;
   caller.speaker.played.length = 0;
   model.prompts.length = 0;
 }

@@ -1,7 +1,8 @@
 import type { FakeClock } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { speechOf } from '../cases/harness/code.suite.ts';
 import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
-import { scriptedVoices } from '../cases/harness/voices.suite.ts';
+import { recordedVoices, scriptedVoices } from '../cases/harness/voices.suite.ts';
 
 async function openCall(setup: StageSetup = {}) {
   const stage = new Stage(setup);
@@ -10,11 +11,6 @@ async function openCall(setup: StageSetup = {}) {
   return stage;
 }
 
-const heard = (stage: Stage) =>
-  stage.caller.received
-    .filter(({ message }) => message.type === 'bot-tts-text')
-    .map(({ message }) => (message.data as { text: string }).text)
-    .join(' ');
 const wasTold = (stage: Stage, type: string) =>
   stage.caller.received.some(({ message }) => (message.data as { type?: string } | undefined)?.type === type);
 
@@ -29,7 +25,7 @@ describe('a call that the bot ends', () => {
     const stage = await openCall({ answers: farewell });
     await stage.say('Okay, goodbye.');
     await stage.until(() => wasTold(stage, 'call-ended'));
-    expect(heard(stage)).toBe('Goodbye, and have a nice day.');
+    expect(stage.heard()).toBe('Goodbye, and have a nice day.');
     expect(stage.caller.isClosed).toBe(false);
     await stage.until(() => stage.caller.isClosed);
     expect(stage.clock.pendingTimers).toBe(0);
@@ -41,20 +37,20 @@ describe('a call that the bot ends', () => {
   ])('ends though the caller says "okay" %s', async (_, leftMs) => {
     const stage = await openCall({ answers: farewell });
     await stage.say('Okay, goodbye.');
-    await stage.until(() => heard(stage).includes('have') && stage.caller.speaker.queuedMs <= leftMs);
+    await stage.until(() => stage.heard().includes('have') && stage.caller.speaker.queuedMs <= leftMs);
     await stage.say('okay');
     await stage.until(() => wasTold(stage, 'call-ended'));
-    expect(heard(stage)).toBe('Goodbye, and have a nice day.');
+    expect(stage.heard()).toBe('Goodbye, and have a nice day.');
   });
 
   it('goes on when the caller says more before it has ended', async () => {
     const stage = await openCall({ answers: farewell });
     await stage.say('Okay, goodbye.');
-    await stage.until(() => heard(stage).includes('have'));
+    await stage.until(() => stage.heard().includes('have'));
     // The words of scripted voices go up and down alike; spoken at the same beat they would pass for an echo.
     await stage.pass(120);
     await stage.say('No wait, one more thing.');
-    await stage.until(() => heard(stage).endsWith('I am still here.'));
+    await stage.until(() => stage.heard().endsWith('I am still here.'));
     await stage.pass(5000);
     expect(wasTold(stage, 'call-ended')).toBe(false);
     expect(stage.caller.isClosed).toBe(false);
@@ -64,9 +60,9 @@ describe('a call that the bot ends', () => {
 it('goes on when the caller writes more before a call has ended', async () => {
   const stage = await openCall({ answers: farewell });
   await stage.say('Okay, goodbye.');
-  await stage.until(() => heard(stage).includes('have'));
+  await stage.until(() => stage.heard().includes('have'));
   stage.caller.tell({ type: 'send-text', data: { content: 'wait, one more thing' } });
-  await stage.until(() => heard(stage).endsWith('I am still here.'));
+  await stage.until(() => stage.heard().endsWith('I am still here.'));
   await stage.pass(5000);
   expect(wasTold(stage, 'call-ended')).toBe(false);
 });
@@ -82,7 +78,7 @@ describe('a call that is put on hold', () => {
   async function openHeld() {
     const stage = await openCall({ answers, behavior: { reprompt_after: 3 } });
     await stage.say('Please hold the line.');
-    await stage.until(() => heard(stage).endsWith('I will wait.') && !stage.caller.speaker.sounding);
+    await stage.until(() => stage.heard().endsWith('I will wait.') && !stage.caller.speaker.sounding);
     await stage.pass(500);
     return stage;
   }
@@ -93,13 +89,13 @@ describe('a call that is put on hold', () => {
     await stage.say('The keys are in the kitchen, I think.');
     stage.delivery.deliver(undefined, { from: 'Ada', text: 'I am home.', policy: 'next_silence' });
     await stage.pass(20_000);
-    expect(heard(stage)).toBe('Sure, I will wait.');
+    expect(stage.heard()).toBe('Sure, I will wait.');
     expect(stage.model.prompts).toHaveLength(asked);
     await stage.say("Okay, I'm back.");
-    await stage.until(() => heard(stage).includes('where were we?'));
+    await stage.until(() => stage.heard().includes('where were we?'));
     expect(wasTold(stage, 'call-resumed')).toBe(true);
     expect(JSON.stringify(stage.model.prompts)).not.toContain('kitchen');
-    await stage.until(() => heard(stage).includes('Ada says: I am home.'));
+    await stage.until(() => stage.heard().includes('Ada says: I am home.'));
   });
 
   it('goes on when the page resumes it', async () => {
@@ -110,17 +106,17 @@ describe('a call that is put on hold', () => {
     await stage.until(() => wasTold(stage, 'call-resumed'));
     // The silence of the hold is not the caller's.
     await stage.pass(2000);
-    expect(heard(stage)).toBe('Sure, I will wait.');
+    expect(stage.heard()).toBe('Sure, I will wait.');
     await stage.say('When do you open?');
-    await stage.until(() => heard(stage).endsWith('At nine.'));
+    await stage.until(() => stage.heard().endsWith('At nine.'));
   });
 
   it('goes on with a written message', async () => {
     const stage = await openHeld();
     stage.caller.tell({ type: 'send-text', data: { content: 'When do you open?' } });
-    await stage.until(() => heard(stage).endsWith('At nine.'));
+    await stage.until(() => stage.heard().endsWith('At nine.'));
     await stage.say('And on Sundays, do you open?');
-    await stage.until(() => heard(stage).endsWith('At nine. At nine.'));
+    await stage.until(() => stage.heard().endsWith('At nine. At nine.'));
   });
 });
 
@@ -133,15 +129,27 @@ describe('a greeting', () => {
     stage.caller.tell({ type: 'client-ready' });
     await stage.until(() => stage.types().includes('bot-stopped-speaking'));
     await stage.say('When do you open?');
-    await stage.until(() => heard(stage).endsWith('At nine.'));
-    expect(heard(stage)).toBe('Hello, this is the museum. At nine.');
+    await stage.until(() => stage.heard().endsWith('At nine.'));
+    expect(stage.heard()).toBe('Hello, this is the museum. At nine.');
+  });
+
+  it('is synthesized before what is only prepared', async () => {
+    const { voices, made } = recordedVoices();
+    const stage = await openCall({ behavior, voices });
+    await stage.pass(500);
+    stage.caller.tell({ type: 'client-ready' });
+    await stage.until(() => stage.types().includes('bot-stopped-speaking'));
+    const stoppedAt = stage.clock.now();
+    await stage.until(() => made.some(({ text }) => text === 'Okay.'));
+    const before = made.filter(({ at }) => at < stoppedAt - 20);
+    expect(before.map(({ text }) => text).join(' ')).toBe(behavior.greeting);
   });
 
   it('is not said again when a lost line comes back', async () => {
     const stage = await openCall({ behavior });
     stage.caller.tell({ type: 'client-ready', data: { about: { reconnected: true } } });
     await stage.pass(3000);
-    expect(heard(stage)).toBe('');
+    expect(stage.heard()).toBe('');
   });
 });
 
@@ -150,7 +158,7 @@ describe('a caller who says nothing', () => {
 
   it('is asked once whether they are still there, and again after they have spoken', async () => {
     const stage = await openCall({ behavior, answers: [{ text: 'At nine.' }] });
-    const asked = () => heard(stage).split('Are you still there?').length - 1;
+    const asked = () => stage.heard().split('Are you still there?').length - 1;
     await stage.say('When do you open?');
     await stage.until(() => asked() === 1);
     await stage.pass(30_000);
@@ -171,10 +179,10 @@ describe('a caller who says nothing', () => {
       verbosity: 'silent',
     });
     await stage.say('When do you open?');
-    await stage.until(() => heard(stage).includes('six'));
+    await stage.until(() => stage.heard().includes('six'));
     await stage.say(`No wait, ${story} be slow now.`);
-    await stage.until(() => heard(stage).includes('Here it is.'));
-    expect(heard(stage)).not.toContain('Are you still there?');
+    await stage.until(() => stage.heard().includes('Here it is.'));
+    expect(stage.heard()).not.toContain('Are you still there?');
     stage.caller.close('hung up');
     await stage.clock.advanceBy(0);
     expect(stage.clock.pendingTimers).toBe(0);
@@ -184,7 +192,7 @@ describe('a caller who says nothing', () => {
     const stage = await openCall({ answers: [{ text: 'At nine.' }] });
     await stage.say('When do you open?');
     await stage.pass(30_000);
-    expect(heard(stage)).toBe('At nine.');
+    expect(stage.heard()).toBe('At nine.');
   });
 });
 
@@ -197,7 +205,7 @@ describe('speech over the bot', () => {
     const stage = await openCall({ answers });
     const { speaker } = stage.caller;
     await stage.say('When does the museum open?');
-    await stage.until(() => heard(stage).includes('nine'));
+    await stage.until(() => stage.heard().includes('nine'));
     const at = stage.clock.now();
     let duckedAt = Infinity;
     const speech = stage.say('mhm');
@@ -208,7 +216,92 @@ describe('speech over the bot', () => {
     await speech;
     expect(duckedAt - at).toBeLessThanOrEqual(150);
     await stage.until(() => !speaker.ducked);
-    await stage.until(() => heard(stage).endsWith('week.'));
+    await stage.until(() => stage.heard().endsWith('week.'));
+  });
+
+  it('is silent within 300 ms, tells the page, and goes on where it was if it was nothing', async () => {
+    const stage = await openCall({ answers });
+    const { speaker } = stage.caller;
+    await stage.say('When does the museum open?');
+    await stage.until(() => stage.heard().includes('nine'));
+    // As loud as a voice, and no word of the code.
+    const wordless = new Int16Array(16 * 400).fill(12_000);
+    const at = stage.clock.now();
+    let [duckedAt, pausedAt] = [Infinity, Infinity];
+    const sound = stage.sound(wordless);
+    await stage.until(() => {
+      if (speaker.ducked) duckedAt = Math.min(duckedAt, stage.clock.now());
+      if (speaker.paused) pausedAt = Math.min(pausedAt, stage.clock.now());
+      return pausedAt < Infinity;
+    });
+    await sound;
+    expect(duckedAt - at).toBeLessThanOrEqual(150);
+    // What is on its way lasts 60 ms at most.
+    expect(pausedAt - at).toBeLessThanOrEqual(180);
+    const told = () =>
+      stage.caller.received.flatMap(({ message }) =>
+        message.type === 'server-message' ? [(message.data as { type: string }).type] : [],
+      );
+    expect(told()).toEqual(['speech-paused']);
+    await stage.until(() => told().includes('speech-resumed'));
+    expect([speaker.paused, speaker.ducked]).toEqual([false, false]);
+    expect(stage.clock.now() - pausedAt).toBeLessThan(700);
+    await stage.until(() => stage.types().includes('bot-stopped-speaking'));
+    expect([speaker.ducked, stage.types().includes('bot-interrupted')]).toEqual([false, false]);
+    const played = speaker.played.flatMap(({ samples }) => [...samples]);
+    expect(played).toEqual([...speechOf(answers[0]?.text ?? '')]);
+  });
+
+  it('goes on at once after a short sound like a voice, and is not chopped by a row of them', async () => {
+    const stage = await openCall({ answers });
+    const { speaker } = stage.caller;
+    await stage.say('When does the museum open?');
+    await stage.until(() => stage.heard().includes('nine'));
+    // Too short for speech.
+    const sound = [...new Int16Array(16 * 110).fill(12_000), ...new Int16Array(16 * 400)];
+    await stage.sound(Int16Array.from([...sound, ...sound, ...sound]));
+    await stage.until(() => stage.heard().endsWith('week.'));
+    expect(speaker.pauses).toBe(1);
+    expect([speaker.paused, speaker.ducked]).toEqual([false, false]);
+    expect(stage.types()).not.toContain('bot-interrupted');
+    await stage.until(() => stage.types().includes('bot-stopped-speaking'));
+    const played = speaker.played.flatMap(({ samples }) => [...samples]);
+    expect(played).toEqual([...speechOf(answers[0]?.text ?? '')]);
+  });
+
+  it('has the page cut off what it has before an interruption is certain', async () => {
+    const stage = await openCall({ answers });
+    await stage.say('When does the museum open?');
+    await stage.until(() => stage.heard().includes('nine'));
+    await stage.say('No wait, I mean on Sundays.');
+    await stage.until(() => stage.types().includes('bot-interrupted'));
+    const order = stage.caller.received.map(
+      ({ message }) => (message.data as { type?: string } | undefined)?.type ?? message.type,
+    );
+    expect(order.indexOf('speech-paused')).toBeGreaterThan(0);
+    expect(order.indexOf('speech-paused')).toBeLessThan(order.indexOf('bot-interrupted'));
+    expect(order).not.toContain('speech-resumed');
+  });
+
+  it.each([
+    ['begins with a word that the bot has just said', speechOf('museum hours are what I asked for')],
+    [
+      'begins with holes',
+      Int16Array.from([
+        ...new Int16Array(16 * 140).fill(12_000),
+        ...new Int16Array(16 * 130),
+        ...new Int16Array(16 * 130).fill(12_000),
+        ...new Int16Array(16 * 60),
+        ...speechOf('No wait, I mean on Sundays.'),
+      ]),
+    ],
+  ])('stays silent under an interruption that %s', async (_, said) => {
+    const stage = await openCall({ answers });
+    await stage.say('When does the museum open?');
+    await stage.until(() => stage.heard().includes('nine'));
+    await stage.sound(said);
+    await stage.until(() => stage.types().includes('bot-interrupted'));
+    expect([stage.caller.speaker.pauses, wasTold(stage, 'speech-resumed')]).toEqual([1, false]);
   });
 
   it('is not interrupted by a short sound that passes for a word and is hardly a voice', async () => {
@@ -225,9 +318,9 @@ describe('speech over the bot', () => {
     };
     const stage = await openCall({ answers, voices });
     await stage.say('When does the museum open?');
-    await stage.until(() => heard(stage).includes('nine'));
+    await stage.until(() => stage.heard().includes('nine'));
     await stage.say('dur');
-    await stage.until(() => heard(stage).endsWith('week.'));
+    await stage.until(() => stage.heard().endsWith('week.'));
     expect(stage.types()).not.toContain('bot-interrupted');
     expect(stage.caller.speaker.pauses).toBe(0);
   });
@@ -235,12 +328,91 @@ describe('speech over the bot', () => {
   it('does not lower the voice of one who may not be interrupted', async () => {
     const stage = await openCall({ answers, behavior: { bargein: false } });
     await stage.say('When does the museum open?');
-    await stage.until(() => heard(stage).includes('nine'));
+    await stage.until(() => stage.heard().includes('nine'));
     await stage.say('mhm');
-    await stage.until(() => heard(stage).endsWith('week.'));
+    await stage.until(() => stage.heard().endsWith('week.'));
     expect(stage.caller.speaker.ducks).toBe(0);
   });
 });
+
+describe('somebody further away than the caller', () => {
+  const answers = [
+    {
+      to: 'open',
+      text: 'The museum opens at nine, and it closes at six in the evening on every day of the week.',
+    },
+    { text: 'Fine.' },
+  ];
+  const farWords = 'did you call your sister';
+  /** The code of words does not survive at another level: what is soft says `farWords`. */
+  const voices = (clock: FakeClock) => {
+    const scripted = scriptedVoices(clock);
+    const { recognizer } = scripted.speech;
+    const peak = (samples: Float32Array) => samples.reduce((most, sample) => Math.max(most, sample), 0);
+    const recognize: typeof recognizer.recognize = async (samples, options) =>
+      peak(samples) < 0.2 ? farWords : recognizer.recognize(samples, options);
+    const openDetector = async () => ({
+      accept: async (samples: Float32Array) => (peak(samples) > 0.03 ? 0.95 : 0.05),
+      reset: () => undefined,
+      close: async () => undefined,
+    });
+    return {
+      ...scripted,
+      speech: { ...scripted.speech, openDetector, recognizer: { ...recognizer, recognize } },
+    };
+  };
+  const far = () => speechOf(farWords).map((sample) => sample * 10 ** (-15 / 20));
+
+  it('neither interrupts nor lowers the voice of the bot, the caller does', async () => {
+    const stage = await openCall({ answers, voices });
+    await stage.say('When does the museum open?');
+    await stage.until(() => stage.heard().includes('nine'));
+    await stage.sound(far());
+    await stage.pass(500);
+    expect([stage.caller.speaker.ducks, stage.caller.speaker.pauses]).toEqual([0, 0]);
+    await stage.say('No wait, on Sundays.');
+    await stage.until(() => stage.types().includes('bot-interrupted'));
+    expect(stage.caller.speaker.ducks).toBe(1);
+  });
+
+  it('is the caller, and interrupts, where only the first words of the call were louder', async () => {
+    const story = 'Your sister calls at eight, and she stays until ten in the evening on every day.';
+    const stage = await openCall({ answers: [{ to: 'sister', text: story }, ...answers], voices });
+    await stage.say('When does the museum open?');
+    await stage.until(() => stage.heard().endsWith('week.'));
+    await stage.pass(1500);
+    await stage.sound(far());
+    await stage.until(() => stage.heard().includes('eight'));
+    await stage.sound(far());
+    await stage.until(() => stage.types().some(isInterrupted) || stage.heard().endsWith('day.'));
+    expect(stage.types()).toContain('bot-interrupted');
+  });
+
+  it('is not taken for the caller after speaking while the bot is silent', async () => {
+    const stage = await openCall({ answers, voices });
+    const ask = async () => {
+      await stage.say('When does the museum open?');
+      await stage.until(() => stage.heard().split('nine').length > count);
+      count += 1;
+    };
+    let count = 1;
+    await ask();
+    await stage.until(() => stage.heard().endsWith('week.'));
+    for (let turn = 0; turn < 2; turn += 1) {
+      await stage.pass(1500);
+      await stage.sound(far());
+      await stage.pass(3000);
+    }
+    const [ducks, interrupted] = [stage.caller.speaker.ducks, stage.types().filter(isInterrupted).length];
+    await ask();
+    await stage.sound(far());
+    await stage.until(() => stage.heard().endsWith('week.'));
+    expect(stage.caller.speaker.ducks).toBe(ducks);
+    expect(stage.types().filter(isInterrupted)).toHaveLength(interrupted);
+  });
+});
+
+const isInterrupted = (type: string) => type === 'bot-interrupted';
 
 describe('an answer to a question after which the bot goes on', () => {
   const rest = 'It is by the window in the corner of the room, and the kitchen is open until eleven.';
@@ -266,7 +438,7 @@ describe('an answer to a question after which the bot goes on', () => {
     };
     const stage = await openCall({ answers, voices });
     await stage.say('Find me a place for dinner.');
-    await stage.until(() => heard(stage).includes('window'));
+    await stage.until(() => stage.heard().includes('window'));
     pushed = 0;
     await stage.say('yes');
     return { stage, pushedMs: () => pushed / 16 };
@@ -274,7 +446,7 @@ describe('an answer to a question after which the bot goes on', () => {
 
   it('is answered when the bot has finished, and nothing listens on meanwhile', async () => {
     const { stage, pushedMs } = await sayYes();
-    await stage.until(() => heard(stage).endsWith('Done.'));
+    await stage.until(() => stage.heard().endsWith('Done.'));
     expect(stage.types()).not.toContain('bot-interrupted');
     expect(pushedMs()).toBeLessThan(2000);
   });
@@ -285,7 +457,7 @@ describe('an answer to a question after which the bot goes on', () => {
       await stage.pass(1500);
       await stage.say('mhm');
     }
-    await stage.until(() => heard(stage).endsWith('Done.'));
+    await stage.until(() => stage.heard().endsWith('Done.'));
     expect(stage.types()).not.toContain('bot-interrupted');
   });
 
@@ -293,9 +465,9 @@ describe('an answer to a question after which the bot goes on', () => {
     const stage = await openCall({ answers });
     const text = `Shall I come over? ${rest}`;
     stage.delivery.deliver(undefined, { from: 'Ada', text, policy: 'next_silence' });
-    await stage.until(() => heard(stage).includes('window'));
+    await stage.until(() => stage.heard().includes('window'));
     await stage.say('yes');
-    await stage.until(() => heard(stage).endsWith('Done.'));
+    await stage.until(() => stage.heard().endsWith('Done.'));
     expect(stage.types()).not.toContain('bot-interrupted');
   });
 
@@ -307,9 +479,9 @@ describe('an answer to a question after which the bot goes on', () => {
     ];
     const stage = await openCall({ answers: held });
     await stage.say('Please hold the line.');
-    await stage.until(() => heard(stage).includes('hurry'));
+    await stage.until(() => stage.heard().includes('hurry'));
     await stage.say('yes');
     await stage.pass(10_000);
-    expect(heard(stage)).toMatch(/take your time\.$/);
+    expect(stage.heard()).toMatch(/take your time\.$/);
   });
 });

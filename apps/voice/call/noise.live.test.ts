@@ -45,7 +45,7 @@ async function recognisedSound(sound: Int16Array, filter: 'off' | 'rnnoise'): Pr
   });
   expect((await service.get('/healthz')).body).toMatchObject({ audio: { noise_filter: filter } });
   const caller = await dial(service, { sound });
-  await waitFor(() => caller.messages().some(({ data }) => data?.final === true), { timeoutMs: 40_000 });
+  await waitFor(() => caller.messages().some(({ data }) => data?.final === true), { timeoutMs: 60_000 });
   caller.hangUp();
   const sounds = await Promise.all(endpoint.requests.map(soundIn));
   return sounds.reduce((longest, next) => (next.length > longest.length ? next : longest));

@@ -18,7 +18,7 @@ export class TurnController {
   readonly #falseInterruptionTimer: Alarm;
   readonly #preemptive: PreemptiveGeneration;
   readonly #transcriptTimeout: TranscriptTimeout;
-  readonly #judge: TurnJudge;
+  readonly judge: TurnJudge;
   readonly #lateResults = new LateResults();
   #state: CallState;
   /** What the caller said or wrote that no reply has answered yet. */
@@ -35,7 +35,7 @@ export class TurnController {
     this.#preemptive = new PreemptiveGeneration((reason) => deps.decisions.note('draft-discarded', reason));
     this.#falseInterruptionTimer = new Alarm(deps.clock);
     this.#transcriptTimeout = new TranscriptTimeout(deps);
-    this.#judge = new TurnJudge({ ...deps, isOverdue: () => this.#transcriptTimeout.isOver });
+    this.judge = new TurnJudge({ ...deps, isOverdue: () => this.#transcriptTimeout.isOver });
     this.#state = { name: 'idle', since: deps.clock.now() };
   }
 
@@ -48,7 +48,7 @@ export class TurnController {
 
   /** The caller began to speak, or went on after a pause. */
   onSpeechStarted(): void {
-    const { clock, input, echo, backchannel, decisions } = this.#deps;
+    const { clock, input, player, echo, backchannel, decisions } = this.#deps;
     backchannel.onTurnTaken(true);
     this.#preemptive.cancel('the caller went on');
     decisions.renew();
@@ -58,9 +58,10 @@ export class TurnController {
     const userTurn = { ...fresh, ...userTurnOf(this.#state), startedAt, transcribedAt: undefined };
     this.#dispatch({ type: 'user-speaking', userTurn });
     echo.onUserSpeech();
-    // Nobody notices that a voice waits which has not begun.
-    if (this.#state.name === 'thinking' && this.#state.reply?.holdsFloor === false)
-      this.#dispatch({ type: 'possible-interruption' });
+    // Nobody notices that a voice waits which has not begun; one that was silenced waits from now on with a limit.
+    const isUnheard = this.#state.name === 'thinking' && this.#state.reply?.holdsFloor === false;
+    if (isUnheard || player.paused) this.#dispatch({ type: 'possible-interruption' });
+    if (this.#state.name !== 'paused') player.resume();
   }
 
   onTranscript(text: string): void {
@@ -113,7 +114,7 @@ export class TurnController {
   /** Answers a written message. */
   write(text: string, { interrupts, spoken }: { interrupts: boolean; spoken: boolean }): void {
     const words = { text, saidAt: this.#deps.clock.now() };
-    if (botHasTurn(this.#state) && (!interrupts || this.#isFloorHeld)) this.#answerLater(words);
+    if (botHasTurn(this.#state) && (!interrupts || this.isFloorHeld)) this.#answerLater(words);
     else {
       this.#cancel('a written message came');
       this.#answer(words, new TurnMarks(this.#deps.clock.now, 0), spoken);
@@ -137,13 +138,13 @@ export class TurnController {
     this.#state = transition(this.#state, event, clock.now());
     const after = this.#state.name;
     if (before !== after) logger.debug({ from: before, to: after, event: event.type }, 'call state changed');
-    if (before !== 'paused' && after === 'paused') {
-      player.pause();
+    if (before !== 'paused' && after === 'paused') player.pause();
+    // The recogniser may be slow: nobody is spoken over who speaks on.
+    if (after === 'paused' && (before !== 'paused' || this.judge.isCallerSpeaking))
       this.#falseInterruptionTimer.set(falseInterruptionTimeoutMs, () => {
         this.#deps.decisions.note('resume', `no words within ${falseInterruptionTimeoutMs} ms`);
         this.#resume();
       });
-    }
     if (before === 'paused' && after !== 'paused') this.#falseInterruptionTimer.cancel();
   }
 
@@ -158,15 +159,15 @@ export class TurnController {
     const { player, persona, decisions } = this.#deps;
     const goesOn = this.#ending || replyOf(this.#state)?.isGenerating === true;
     const answers = userTurnOf(this.#state)?.answers === true;
-    const { verdict, reason, over, words } = this.#judge.overlap(goesOn, answers);
-    if (this.#isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
+    const { verdict, reason, over, words } = this.judge.overlap(goesOn, answers);
+    if (this.isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
       if (!over) return;
       decisions.note('hold-floor', `"${words}" is answered when the tool is done`);
       this.#answerAfterwards(words);
       return;
     }
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
-    const mayPause = mayInterrupt && !this.isFalseInterruption && !this.#isFloorHeld;
+    const mayPause = mayInterrupt && !this.isFalseInterruption && !this.isFloorHeld;
     if (verdict === 'interrupt' && mayInterrupt) this.#interrupt(reason);
     else if (verdict === 'pause' && mayPause) {
       decisions.note('pause', reason);
@@ -189,7 +190,7 @@ export class TurnController {
     this.#deps.player.resume();
   }
 
-  get #isFloorHeld(): boolean {
+  get isFloorHeld(): boolean {
     return replyOf(this.#state)?.holdsFloor === true;
   }
 
@@ -255,19 +256,21 @@ export class TurnController {
 
   #judgeEndpoint(): void {
     const { input, backchannel, decisions } = this.#deps;
-    const { text, isOver, isLikelyOver, reason } = this.#judge.silence();
+    const { text, isOver, isLikelyOver, seemsWhole, isReplyDue, reason } = this.judge.silence();
     decisions.note(isOver ? 'end-of-turn' : 'wait', reason);
     if (isOver) this.#endOfTurn(text ?? input.transcript ?? '');
-    else if (text === undefined || this.hold.isOn) return;
-    else if (isLikelyOver && wordsIn(text).length > 0) this.#generatePreemptively(text);
-    else backchannel.offer(input.totalSpeechMs, input.silenceMs);
+    if (isOver || text === undefined || this.hold.isOn) return;
+    const hasWords = wordsIn(text).length > 0;
+    if (isReplyDue && hasWords) this.#generatePreemptively(text, seemsWhole);
+    if (!isLikelyOver || !hasWords) backchannel.offer(input.totalSpeechMs, input.silenceMs);
   }
 
   /** Starts a reply that is thrown away if the caller goes on. */
-  #generatePreemptively(text: string): void {
+  #generatePreemptively(text: string, seemsWhole: boolean): void {
     const whole = joined(this.#unanswered, { text, saidAt: this.#saidAt });
-    this.#preemptive.start(whole.text, () => {
-      this.#deps.decisions.note('draft', `"${text}" seems whole`);
+    this.#preemptive.start(whole.text, seemsWhole, () => {
+      const why = seemsWhole ? 'seems whole' : 'may be all that is said';
+      this.#deps.decisions.note('draft', `"${text}" ${why}`);
       return this.#createReply(whole, this.#startMarks(), true);
     });
   }
@@ -279,7 +282,7 @@ export class TurnController {
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
     const [speechMs, saidAt, answers] = [input.totalSpeechMs, this.#saidAt, userTurnOf(this.#state)?.answers];
     const [overlapped, isTail] = [this.isFalseInterruption, echo.isTail(this.#userTurnEndedAt)];
-    const isFarewell = this.#ending && !answers && this.#judge.isBackchannel(text);
+    const isFarewell = this.#ending && !answers && this.judge.isBackchannel(text);
     this.endUserTurn();
     this.hold.onWords(text);
     const understood = wordsIn(text).length > 0;
@@ -349,11 +352,10 @@ export class TurnController {
 
   #createReply(said: Words, marks: TurnMarks, spoken: boolean, outcome?: ToolOutcome): Reply {
     const { history, ...deps } = this.#deps;
-    const over = (reply: Reply) => this.#finishReply(reply);
     // Nobody waited for a late result, so it says nothing about response times.
     const answered = outcome === undefined ? deps.answered : () => undefined;
     const given = { ...said, outcome, spoken, marks, messages: history.messages };
-    return new Reply({ ...deps, ...given, over, answered });
+    return new Reply({ ...deps, ...given, answered, over: (reply) => this.#finishReply(reply) });
   }
 
   #finishReply(reply: Reply): void {

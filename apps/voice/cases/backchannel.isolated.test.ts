@@ -1,8 +1,8 @@
-import { startSpeechServer } from '@trunkline/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { type SpeechServer, startSpeechServer } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { toMono } from '../speech/audio/resample.ts';
 import { toInt16 } from '../speech/audio/samples.ts';
-import { loadKokoro } from '../speech/synthesis/inprocess/kokoro/model.ts';
+import { type Kokoro, loadKokoro } from '../speech/synthesis/inprocess/kokoro/model.ts';
 import { loadOnnx } from '../speech/weights.ts';
 import { hasLocalVoices, openLocalVoices } from './harness/local-voices.suite.ts';
 import { Stage } from './harness/stage.suite.ts';
@@ -14,38 +14,6 @@ const answers = [
   { to: 'table', text: 'There is a table at eight. Shall I book it? It is by the window, in the corner.' },
   { text: 'All right, I am listening.' },
 ];
-
-async function call(settings: Record<string, string> = {}) {
-  const voices = await openLocalVoices(undefined, undefined, settings);
-  const stage = new Stage({ answers, voices: () => voices.open() });
-  onTestFinished(async () => {
-    await stage.close();
-    await voices.close();
-  });
-  await stage.call();
-  const speech = (text: string) => stage.voices.sounds.speech(text);
-  return {
-    speech,
-    /** Says this 900 ms after the bot has begun to answer the question; then nobody speaks. */
-    async saysOver(
-      asked: Int16Array,
-      said: Int16Array,
-      afterMs = 900,
-      onAnswer: () => void = () => undefined,
-    ) {
-      const from = stage.caller.events.length;
-      await stage.sound(asked);
-      await stage.until(() => stage.caller.speaker.sounding);
-      onAnswer();
-      await stage.pass(afterMs);
-      await stage.sound(said);
-      await stage.until(() => !stage.caller.speaker.sounding);
-      await stage.pass(2000);
-      await stage.until(() => !stage.caller.speaker.sounding);
-      return stage.caller.events.slice(from).join('\n');
-    },
-  };
-}
 
 /** As loud as another sound: all of it is one caller's. */
 function leveled(samples: Int16Array, like: Int16Array): Int16Array {
@@ -59,21 +27,43 @@ describe.skipIf(!(await hasLocalVoices()))(
   'a short word over the bot, by real voices',
   { timeout: 900_000 },
   () => {
+    /** What the endpoint hears in whatever it is sent. */
+    let transcript = '';
+    let server: SpeechServer;
+    let voices: Awaited<ReturnType<typeof openLocalVoices>>;
+    let kokoro: Kokoro;
+    beforeAll(async () => {
+      server = await startSpeechServer({ transcript: async () => transcript });
+      const recognition = { STT_BACKEND: 'compat', STT_URL: server.url };
+      voices = await openLocalVoices(undefined, undefined, recognition);
+      kokoro = await loadKokoro(await loadOnnx());
+    });
+    afterAll(async () => {
+      await voices.close();
+      await server.stop();
+    });
+
     /** Phonemes as espeak-ng writes them. The endpoint is told what was said; sound, length and loudness are real. */
     async function speaking(voice: string, asked: string) {
-      let transcript = asked;
-      const server = await startSpeechServer({ transcript: async () => transcript });
-      onTestFinished(() => server.stop());
-      const { speech, saysOver } = await call({ STT_BACKEND: 'compat', STT_URL: server.url });
-      const question = await speech(asked);
-      const kokoro = await loadKokoro(await loadOnnx());
-      return async ([text = '', phonemes = '']: readonly string[], afterMs?: number) => {
+      const stage = new Stage({ answers, voices: () => voices.open() });
+      onTestFinished(() => stage.close());
+      await stage.call();
+      const question = await stage.voices.sounds.speech(asked);
+      /** Asks, and says this a while after the bot has begun to answer; then nobody speaks. */
+      return async ([text = '', phonemes = '']: readonly string[], afterMs = 900) => {
         const spoken = { channels: [await kokoro.speak(phonemes, voice)], sampleRate: 24_000 };
         const said = leveled(toInt16(await toMono(spoken, 16_000)), question);
+        const from = stage.caller.events.length;
         transcript = asked;
-        return saysOver(question, said, afterMs, () => {
-          transcript = text;
-        });
+        await stage.sound(question);
+        await stage.until(() => stage.caller.speaker.sounding);
+        transcript = text;
+        await stage.pass(afterMs);
+        await stage.sound(said);
+        await stage.until(() => !stage.caller.speaker.sounding);
+        await stage.pass(2000);
+        await stage.until(() => !stage.caller.speaker.sounding);
+        return stage.caller.events.slice(from).join('\n');
       };
     }
 

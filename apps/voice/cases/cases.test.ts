@@ -10,6 +10,7 @@ describe('a call', () => {
       const {
         conversation,
         silence,
+        yields,
         pauses,
         thrown_away: thrownAway,
         remembered,
@@ -19,6 +20,7 @@ describe('a call', () => {
       const told = outcome.events.join('\n');
       expect(outcome.conversation, told).toEqual(conversation);
       if (silence !== undefined) expect(outcome.silence, told).toBeLessThanOrEqual(silence);
+      if (yields !== undefined) expect(outcome.yields, told).toBeLessThanOrEqual(yields);
       if (pauses !== undefined) expect(outcome.pauses, told).toBe(pauses);
       if (thrownAway !== undefined) expect(outcome.thrownAway, told).toBe(thrownAway);
       if (remembered !== undefined) expect(outcome.remembered, told).toEqual(remembered);

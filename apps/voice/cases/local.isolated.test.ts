@@ -11,7 +11,7 @@ describe.skipIf(!installed)('a call with the models of this machine', () => {
   let voices: Awaited<ReturnType<typeof openLocalVoices>>;
   beforeAll(async () => {
     voices = await openLocalVoices();
-  }, 120_000);
+  });
   afterAll(() => voices.close());
 
   for (const { name, test } of loadCases().filter(({ test: { voices: kind } }) => kind === 'local')) {

@@ -1,31 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startSpeechServer } from '@trunkline/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { decodeSound } from '../speech/audio/decode.ts';
 import { toMono } from '../speech/audio/resample.ts';
 import { toInt16 } from '../speech/audio/samples.ts';
 import { decodeWav } from '../speech/audio/wav.ts';
 import { startHearingServer } from '../speech/recognition/live/hearing-server.suite.ts';
-import { openSpeech } from '../speech/speech.suite.ts';
-import { loadKokoro } from '../speech/synthesis/inprocess/kokoro/model.ts';
-import { checkWeights, loadOnnx, weights } from '../speech/weights.ts';
+import { checkWeights, weights } from '../speech/weights.ts';
 import { hasLocalVoices, openLocalVoices } from './harness/local-voices.suite.ts';
 import { Stage } from './harness/stage.suite.ts';
 
 const whisper = weights.filter(({ purpose }) => purpose === 'recognition of many languages');
 const states = await Promise.all(whisper.map((entry) => checkWeights(entry)));
 const hasWhisper = states.every((state) => state === 'ready');
+const spanish = join(import.meta.dirname, '../speech/recognition/fixtures/spanish.ogg');
+
+let voices: Awaited<ReturnType<typeof openLocalVoices>>;
 
 /** A call in which the other recognisers listen; Piper speaks for both. */
 async function open(settings: Record<string, string>, answers: { to: string; text: string }[]) {
-  const voices = await openLocalVoices(undefined, undefined, settings);
-  const stage = new Stage({ answers, voices: () => voices.open() });
+  const listening = voices.listeningBy(settings);
+  const stage = new Stage({ answers, voices: () => listening.open() });
   onTestFinished(async () => {
     await stage.close();
-    await voices.close();
+    await listening.close();
   });
   await stage.call();
   return {
     stage,
-    warnings: voices.warnings,
+    warnings: listening.warnings,
     /** Until the answer with this word in it was said to the end. */
     hears: async (word: string) => {
       const isSaid = (event: string) => event.includes('bot-tts-text') && event.includes(word);
@@ -35,20 +39,22 @@ async function open(settings: Record<string, string>, answers: { to: string; tex
   };
 }
 
-/** Hears what was really sent. Loaded before the call, as the models of an endpoint are. */
-async function openEndpointModels() {
-  // Named so that no voice is loaded.
-  const { recognizer, warm } = openSpeech({ TTS_BACKEND: 'compat' });
-  await warm();
-  return (samples: Float32Array) => recognizer.recognize(samples, { final: true, caller: 'endpoint' });
-}
+/** Hears what was really sent, with the models of this machine. */
+const hear = (samples: Float32Array) =>
+  voices.transcribe([{ samples: toInt16(samples), sampleRate: 16_000 }]);
 
 const questions = ['What is the capital of France?', 'And what is the capital of Italy?'] as const;
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
+  beforeAll(async () => {
+    voices = await openLocalVoices();
+    // As the models of an endpoint are when a call comes.
+    await voices.warm();
+  });
+  afterAll(() => voices.close());
+
   it('with an endpoint that listens: both turns are understood and answered', async () => {
-    const hear = await openEndpointModels();
     const server = await startSpeechServer({
       transcript: async (file) => hear(await toMono(decodeWav(file), 16_000)),
     });
@@ -74,7 +80,7 @@ describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
   it.each(['deepgram', 'realtime'])(
     'with an endpoint that hears as one speaks, in the format %s',
     async (wire) => {
-      const server = await startHearingServer(await openEndpointModels());
+      const server = await startHearingServer(hear);
       onTestFinished(() => server.stop());
       const { stage, warnings, hears } = await open(
         { STT_BACKEND: 'compat', STT_URL: server.url, STT_STREAMING: wire },
@@ -117,12 +123,10 @@ describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
   it.skipIf(!hasWhisper)(
     'with Whisper goes on in the language that it hears',
     async () => {
-      const kokoro = await loadKokoro(await loadOnnx());
-      // As espeak-ng reads "Buenas tardes, quiero reservar una mesa para dos personas esta noche."
-      const phonemes = 'bwˈenas tˈaɾðes, kjˈeɾo rˌeseɾβˈaɾ ˈuna mˈesa pˌaɾa ðˈos peɾsˈonas ˈesta nˈotʃe';
-      const said = { channels: [await kokoro.speak(phonemes, 'ef_dora')], sampleRate: 24_000 };
+      // "Quiero una mesa para dos personas."
+      const said = await decodeSound(readFileSync(spanish), 10);
       const { stage, hears } = await open({ STT_BACKEND: 'whisper' }, [
-        { to: 'mesa', text: 'Claro, tengo una mesa para dos.' },
+        { to: 'mesa', text: 'Claro, tengo mesa.' },
       ]);
       await stage.sound(toInt16(await toMono(said, 16_000)));
       await hears('tengo');

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { hasLocalVoices, openLocalVoices } from './harness/local-voices.suite.ts';
 import { Stage } from './harness/stage.suite.ts';
 
@@ -6,17 +6,19 @@ const story =
   'The museum opens at nine. It shows paintings, coins and clocks. It closes at six in the evening.';
 
 describe.skipIf(!(await hasLocalVoices()))('while the bot speaks', () => {
+  let voices: Awaited<ReturnType<typeof openLocalVoices>>;
+  beforeAll(async () => {
+    voices = await openLocalVoices();
+  });
+  afterAll(() => voices.close());
+
   it.each([
     ['a second voice in the room, 15 dB softer than the caller, does not interrupt it', -15, false],
     ['the caller interrupts it, also 6 dB softer than before', -6, true],
   ])('%s', { timeout: 600_000 }, async (_, decibels, interrupts) => {
-    const voices = await openLocalVoices();
     const answers = [{ to: 'museum', text: story }, { text: 'Fine.' }];
     const stage = new Stage({ answers, voices: () => voices.open() });
-    onTestFinished(async () => {
-      await stage.close();
-      await voices.close();
-    });
+    onTestFinished(() => stage.close());
     await stage.call();
     await stage.say('What can I see in the museum?');
     await stage.until(() => stage.caller.speaker.sounding);

@@ -131,6 +131,43 @@ describeWithBrowser('a call from the page', () => {
     ]);
   });
 
+  it('cuts off what it has as soon as the bot pauses, and plays what follows', async () => {
+    const { voice, line } = await startLines();
+    const { page } = await open(voice.url);
+    await page.evaluate(holdPlayer);
+    await startCall(page);
+    const opened = await line();
+    const { send } = talkOver(opened);
+    const isCut = (cut: boolean) =>
+      waitFor(async () => (await page.evaluate(() => Reflect.get(globalThis, 'player').muted)) === cut);
+    send('bot-started-speaking');
+    await says(page, 'Speaking');
+    await isCut(false);
+    send('server-message', { type: 'speech-paused' });
+    await isCut(true);
+    send('server-message', { type: 'speech-resumed' });
+    await isCut(false);
+    send('server-message', { type: 'speech-paused' });
+    await isCut(true);
+    send('bot-interrupted');
+    send('bot-started-speaking');
+    await isCut(false);
+  });
+
+  it('holds back no more of the sound than the network asks for', async () => {
+    const { voice, line } = await startLines();
+    const { page } = await open(voice.url);
+    await page.evaluate(holdConnection);
+    await startCall(page);
+    await line();
+    const targets = await page.evaluate(() => {
+      const connection: RTCPeerConnection = Reflect.get(globalThis, 'connection');
+      const sounds = connection.getReceivers().filter(({ track }) => track.kind === 'audio');
+      return sounds.map(({ jitterBufferTarget }) => jitterBufferTarget);
+    });
+    expect(targets).toEqual([0]);
+  });
+
   it('takes what is typed, with a microphone or without', async () => {
     const { voice, line, lines } = await startLines();
     const { page } = await open(voice.url);
@@ -271,6 +308,25 @@ function countChannels(): void {
   RTCPeerConnection.prototype.createDataChannel = function (...given) {
     Reflect.set(globalThis, 'channelsMade', Number(Reflect.get(globalThis, 'channelsMade')) + 1);
     return make.apply(this, given);
+  };
+}
+
+/** Runs in the page: holds what plays the bot's voice. */
+function holdPlayer(): void {
+  globalThis.Audio = class extends Audio {
+    constructor() {
+      super();
+      Reflect.set(globalThis, 'player', this);
+    }
+  };
+}
+
+/** Runs in the page: holds the connection that it opens. */
+function holdConnection(): void {
+  const describe: () => Promise<void> = RTCPeerConnection.prototype.setLocalDescription;
+  RTCPeerConnection.prototype.setLocalDescription = function () {
+    Reflect.set(globalThis, 'connection', this);
+    return describe.call(this);
   };
 }
 

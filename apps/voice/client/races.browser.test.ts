@@ -116,9 +116,17 @@ describeWithBrowser('a call in which things happen at once', () => {
     expect(next.told.filter(({ type }) => type === 'client-ready')).toHaveLength(1);
   }, 180_000);
 
-  it('that nobody can answer is not made again and again, and says why', async () => {
+  it.each([
+    ['', false],
+    [', also where the service has ended it before all candidates have come', true],
+  ])('that nobody can answer is not made again and again, and says why%s', async (_, isLate) => {
     const voice = await startVoice({ env: { LLM_URL: 'http://127.0.0.1:9/v1' } });
     const { page } = await open(voice.url, PHONE);
+    if (isLate)
+      await page.route('**/api/offer', (route) => {
+        if (route.request().method() !== 'PATCH') return route.fallback();
+        return route.fulfill({ status: 404, json: { detail: 'Peer connection not found' } });
+      });
     await orb(page).click();
     const alert = page.getByRole('alert');
     await alert.getByText('The service refused the call.').waitFor();

@@ -113,7 +113,7 @@ describeWithBrowser('a call that meets trouble', () => {
     });
     await orb(page).click();
     const alert = page.getByRole('alert');
-    await alert.getByText('Sound does not get through.').waitFor({ timeout: 40_000 });
+    await alert.getByText('Sound does not get through.').waitFor({ timeout: 60_000 });
     await alert.getByText(/same network.*TURN relay/).waitFor();
     await alert.getByRole('button', { name: 'Try again' }).waitFor();
   });
@@ -147,6 +147,39 @@ describeWithBrowser('a call that meets trouble', () => {
     await other.page.getByRole('alert').getByText('kept for somebody').waitFor();
     await alert.getByRole('button', { name: 'Answer' }).click();
     await says(page, 'Listening');
+  });
+
+  it.each([
+    ['in a voice of the device', 'en-US', ['All lines are busy. Let the page call you back']],
+    ['with the busy tone where the device has no voice that speaks English', 'de-DE', ['480', '620']],
+    ['with the busy tone where the device refuses to speak', 'en-US refused', ['All lines', 'silent', '480']],
+    [
+      'with the busy tone where the device does not begin to speak',
+      'en-US mute',
+      ['All lines', 'silent', '480'],
+    ],
+    [
+      'in a voice of the device, and frees the loudspeaker where that is cut off',
+      'en-US interrupted',
+      ['All lines', 'silent', 'closed'],
+    ],
+  ])('tells a caller who is refused so aloud, %s', async (_how, device, heard) => {
+    const { voice } = await startLines({ env: { MAX_CALLS: '1' } });
+    const other = await open(voice.url);
+    await startCall(other.page);
+    const { page } = await open(voice.url);
+    await page.evaluate(installDeviceVoices, device);
+    await orb(page).click();
+    await page.getByRole('alert').getByText('All 1 lines are in use.').waitFor();
+    const sounds = () => page.evaluate(() => Reflect.get(globalThis, 'sounds') as string[]);
+    await waitFor(async () => (await sounds()).length >= heard.length);
+    for (const [index, start] of heard.entries())
+      expect((await sounds())[index]?.startsWith(start), (await sounds()).join()).toBe(true);
+    const tones = (await sounds()).filter((sound) => sound === '480');
+    expect(tones).toHaveLength(heard.includes('480') ? 4 : 0);
+    // Who asks to be called back has heard enough.
+    await page.getByRole('button', { name: 'Call me back' }).click();
+    await waitFor(async () => (await sounds()).slice(-2).toSorted().join() === 'closed,silent');
   });
 
   it.each([
@@ -246,3 +279,71 @@ describeWithBrowser('a call that meets trouble', () => {
     });
   });
 });
+
+/** Runs in the page: a device with voices of these languages; `sounds` lists what it says and the pitches that it plays. */
+function installDeviceVoices(device: string): void {
+  const sounds: string[] = [];
+  Reflect.set(globalThis, 'sounds', sounds);
+  const [lang = '', fault] = device.split(' ');
+  let spoken: EventTarget | undefined;
+  const speech = {
+    getVoices: () => [
+      { lang: 'en-US', localService: false, default: true },
+      { lang, localService: true, default: false },
+    ],
+    speak: (utterance: EventTarget & { words: string }) => {
+      sounds.push(utterance.words);
+      spoken = utterance;
+      if (fault === undefined || fault === 'interrupted') utterance.dispatchEvent(new Event('start'));
+      if (fault === 'refused' || fault === 'interrupted') utterance.dispatchEvent(new Event('error'));
+    },
+    cancel: () => {
+      if (sounds.length > 0) sounds.push('silent');
+      // As some browsers do.
+      const cancelled = spoken;
+      spoken = undefined;
+      cancelled?.dispatchEvent(new Event('error'));
+    },
+    addEventListener: () => undefined,
+  };
+  Object.defineProperty(globalThis, 'speechSynthesis', { value: speech });
+  const Utterance = class extends EventTarget {
+    words: string;
+    constructor(words: string) {
+      super();
+      this.words = words;
+    }
+  };
+  Object.defineProperty(globalThis, 'SpeechSynthesisUtterance', { value: Utterance });
+  const start = OscillatorNode.prototype.start;
+  OscillatorNode.prototype.start = function (when?: number) {
+    sounds.push(String(this.frequency.value));
+    start.call(this, when);
+  };
+  // Tones go on until somebody ends them.
+  OscillatorNode.prototype.stop = () => undefined;
+  // As in Safari, only what was opened in a click sounds.
+  let isClicked = false;
+  document.addEventListener(
+    'click',
+    () => {
+      isClicked = true;
+      queueMicrotask(() => setTimeout(() => (isClicked = false)));
+    },
+    { capture: true },
+  );
+  const Context = AudioContext;
+  Object.defineProperty(globalThis, 'AudioContext', {
+    value: class extends Context {
+      readonly isHeard = isClicked;
+      override createOscillator(): OscillatorNode {
+        if (!this.isHeard) throw new Error('a tone outside of a click');
+        return super.createOscillator();
+      }
+      override close(): Promise<void> {
+        if (sounds.length > 0) sounds.push('closed');
+        return super.close();
+      }
+    },
+  });
+}

@@ -195,7 +195,7 @@ describe('notifications that were written to be read', () => {
     const spoken: string[] = [];
     voice.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
     await voice.post('/a2a/callback', { text });
-    await vi.waitFor(() => expect(spoken).toHaveLength(1), { timeout: 30_000 });
+    await vi.waitFor(() => expect(spoken).toHaveLength(1), { timeout: 60_000 });
     return spoken;
   }
 });

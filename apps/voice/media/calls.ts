@@ -58,6 +58,8 @@ export interface Answer {
 export class Calls {
   readonly #options: CallsOptions;
   readonly #calls = new Map<string, PeerLine>();
+  /** Those of calls, and of ended ones whose last words are on their way. */
+  readonly #lines = new Set<PeerLine>();
   readonly #pacer: Pacer;
   #count = 0;
 
@@ -98,7 +100,7 @@ export class Calls {
   }
 
   stop(): void {
-    for (const call of [...this.#calls.values()]) call.close('the service stops');
+    for (const line of [...this.#lines]) line.end('the service stops');
   }
 
   async #open({ requestData, ticket }: Offer, caller: Caller): Promise<PeerLine> {
@@ -124,9 +126,11 @@ export class Calls {
       mediaClock,
       logger,
       onConnected: (line) => this.#converse(line),
+      onReleased: (line) => this.#lines.delete(line),
       onLate: (frames) => observer.framesLate(frames),
     });
     this.#calls.set(call.id, call);
+    this.#lines.add(call);
     lines.setCalls(this.#calls.size);
     call.onClose(() => {
       this.#calls.delete(call.id);

@@ -30,6 +30,8 @@ export class PacedSpeaker implements Speaker {
   readonly #queue = new FrameQueue();
   readonly #drained: (() => void)[] = [];
   readonly #started: (() => void)[] = [];
+  /** What was sent ahead of its time, with that time. */
+  #ahead: { dueAt: number; frame: CutFrame }[] = [];
   #silence = silenceAt(firstRate);
   #due: number | undefined;
   #playedMs = 0;
@@ -63,8 +65,11 @@ export class PacedSpeaker implements Speaker {
     return this.#paused;
   }
 
+  /** What was sent ahead of its time is sent again on `resume`: the page cuts what it has. */
   pause(): void {
+    if (this.#paused) return;
     this.#paused = true;
+    if (this.#speaking) this.#takeBack();
   }
 
   resume(): void {
@@ -74,6 +79,7 @@ export class PacedSpeaker implements Speaker {
 
   clear(): void {
     this.#queue.clear();
+    this.#ahead = [];
     this.#speaking = false;
   }
 
@@ -100,11 +106,19 @@ export class PacedSpeaker implements Speaker {
     const now = this.#options.now();
     this.#countLate(now);
     if (now - this.#due > longestGapMs) this.#due = now;
-    const leadMs = this.#options.leadMs();
+    this.#ahead = this.#ahead.filter(({ dueAt }) => dueAt > now);
+    const leadMs = this.#leadMs;
     while (this.#due <= now + (this.#mayLead ? leadMs : 0)) {
+      const dueAt = this.#due;
       this.#due += frameMs;
-      this.#sendOne();
+      this.#sendOne(dueAt);
     }
+  }
+
+  /** While somebody speaks, little is on its way, so that it can be cut off. */
+  get #leadMs(): number {
+    const leadMs = this.#options.leadMs();
+    return this.#targetGain < 1 ? Math.min(leadMs, shortestLeadMs) : leadMs;
   }
 
   /** An incomplete frame waits until it is due, as the rest may still come. */
@@ -118,10 +132,21 @@ export class PacedSpeaker implements Speaker {
     if (this.#speaking && !this.#paused && behind > 0) this.#options.onLate(Math.min(behind, waiting));
   }
 
-  #sendOne(): void {
+  #takeBack(): void {
+    const now = this.#options.now();
+    const unheard = this.#ahead.filter(({ dueAt }) => dueAt > now).map(({ frame }) => frame);
+    this.#ahead = [];
+    for (const frame of unheard.toReversed()) {
+      this.#queue.putBack(frame);
+      this.#playedMs -= frame.soundMs;
+    }
+  }
+
+  #sendOne(dueAt: number): void {
     const frame = this.#paused ? undefined : this.#queue.take();
     this.#options.send(frame === undefined ? this.#silence : this.#levelled(frame));
     if (frame === undefined) return;
+    this.#ahead.push({ dueAt, frame });
     if (frame.sampleRate !== this.#silence.sampleRate) this.#silence = silenceAt(frame.sampleRate);
     this.#playedMs += frame.soundMs;
     if (!this.#speaking) this.#tell(true, this.#started);
@@ -190,6 +215,13 @@ class FrameQueue {
     const soundMs = lengthMs(filled, sampleRate);
     this.#waitingMs = this.#pieces.length === 0 ? 0 : this.#waitingMs - soundMs;
     return { samples, sampleRate, soundMs };
+  }
+
+  /** Before all that waits. */
+  putBack({ samples, sampleRate, soundMs }: CutFrame): void {
+    const filled = Math.round((soundMs * sampleRate) / 1000);
+    this.#pieces.unshift({ samples: samples.subarray(0, filled), sampleRate });
+    this.#waitingMs += soundMs;
   }
 
   clear(): void {

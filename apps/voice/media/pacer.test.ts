@@ -101,13 +101,13 @@ describe('the beat of all lines', () => {
 });
 
 /** A speaker on a line that is open, with time that the test moves. */
-function createSpeaker() {
+function createSpeaker(leadMs = 50) {
   const sent: AudioFrame[] = [];
   const state = { time: 1000, late: 0, overflows: 0, started: 0, drained: 0 };
   const speaker = new PacedSpeaker({
     send: (frame) => sent.push(frame),
     now: () => state.time,
-    leadMs: () => 50,
+    leadMs: () => leadMs,
     onLate: (frames) => {
       state.late += frames;
     },
@@ -234,6 +234,51 @@ describe('paced output', () => {
     pass(1000);
     expect(speaker.playedMs).toBeCloseTo(1000, 6);
     expect(state).toMatchObject({ started: 1, drained: 1, late: 0 });
+  });
+
+  it('sends again after a pause what the page cuts off, each sample once', () => {
+    const { speaker, sent, pass, state } = createSpeaker();
+    const samples = Int16Array.from({ length: 24_000 }, (_, index) => index + 1);
+    const openedAt = state.time;
+    pass(200);
+    speaker.enqueue({ samples, sampleRate: 24_000 });
+    pass(210, 10);
+    const [playedMs, queuedMs] = [speaker.playedMs, speaker.queuedMs];
+    speaker.pause();
+    // A frame is heard when it is due; those of later are cut off.
+    const heard = sent.slice(0, (state.time - openedAt) / 10 + 1);
+    expect(sent.length).toBeGreaterThan(heard.length);
+    expect(speaker.playedMs).toBeLessThan(playedMs);
+    expect(speaker.playedMs + speaker.queuedMs).toBeCloseTo(playedMs + queuedMs, 6);
+    pass(500);
+    const paused = sent.length;
+    speaker.resume();
+    pass(1500);
+    const sounds = [...heard, ...sent.slice(paused)].flatMap((frame) => [...frame.samples]);
+    expect(sounds.filter((sample) => sample !== 0)).toEqual([...samples]);
+    expect(speaker.playedMs).toBeCloseTo(1000, 6);
+    expect(state).toMatchObject({ started: 1, drained: 1 });
+  });
+
+  it('has at most 60 ms on its way while somebody speaks, however busy the machine is', () => {
+    const { speaker, pass, state } = createSpeaker(150);
+    pass(200);
+    const begun = state.time;
+    const ahead = () => speaker.playedMs - (state.time - begun);
+    speaker.enqueue(sound(5000));
+    pass(400);
+    expect(ahead()).toBeGreaterThan(100);
+    speaker.duck(true);
+    pass(100);
+    for (let turn = 0; turn < 20; turn += 1) {
+      expect(ahead()).toBeGreaterThan(0);
+      expect(ahead()).toBeLessThanOrEqual(60);
+      pass(20);
+    }
+    speaker.duck(false);
+    pass(20);
+    expect(ahead()).toBeGreaterThan(100);
+    expect(state.late).toBe(0);
   });
 
   it('throws away what waits, and says nothing of an end', () => {

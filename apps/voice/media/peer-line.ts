@@ -13,7 +13,10 @@ import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
 
 /** Time to connect after the offer. */
 const connectLimitMs = 30_000;
-const lastWordsMs = 1000;
+/** For messages that wait at the end of a call until the channel is open: on a slow network that takes seconds. */
+const openingMs = 10_000;
+/** For last words that are on their way. A client that has them hangs up by itself. */
+const lastWordsMs = 3000;
 const accessLost =
   'This call has ended, because your account, key or session is no longer valid here. Sign in again, or ask the operator.';
 
@@ -34,6 +37,8 @@ export interface PeerLineOptions {
   mediaClock: Clock;
   logger: Logger;
   onConnected(line: PeerLine): void;
+  /** Nothing of the line is left. */
+  onReleased(line: PeerLine): void;
   onLate(frames: number): void;
 }
 
@@ -61,6 +66,8 @@ export class PeerLine implements Line {
   #stopPacing: (() => void) | undefined;
   #connected = false;
   #closed = false;
+  /** Of a closed line whose last words are not delivered yet. */
+  #parting: Timer | undefined;
 
   constructor(options: PeerLineOptions) {
     const { id, user, principal, requestData, ticket, clock, logger } = options;
@@ -126,25 +133,44 @@ export class PeerLine implements Line {
     this.#watchdog.stop();
     this.#stopPacing?.();
     this.speaker.clear();
-    this.#release(lastWords !== undefined);
+    this.#part(lastWords !== undefined);
     this.#options.logger.info({ call: this.id, user: this.user.id, reason }, 'call ended');
     for (const listener of this.#closing) this.#safely(() => listener(reason));
   }
 
   #break(reason: string): void {
-    if (this.#closed) return;
+    if (this.#closed) {
+      if (this.#parting !== undefined) this.#release();
+      return;
+    }
     this.isBroken = this.#connected;
     this.close(reason);
   }
 
-  /** Last words, and messages that wait for the channel to open, get a moment to be sent. */
-  #release(hasLastWords: boolean): void {
-    const release = () => {
-      this.#link.stop();
-      this.#peer.close();
-    };
-    if (hasLastWords || this.#link.hasWaiting) this.#options.mediaClock.setTimer(lastWordsMs, release);
-    else release();
+  /** Last words, and messages that wait for the channel to open, get time to be sent. */
+  #part(hasLastWords: boolean): void {
+    const { hasWaiting } = this.#link;
+    if (!hasWaiting && !hasLastWords) {
+      this.#release();
+      return;
+    }
+    this.#parting?.cancel();
+    const limitMs = hasWaiting ? openingMs : lastWordsMs;
+    this.#parting = this.#options.mediaClock.setTimer(limitMs, () => this.#release());
+  }
+
+  #release(): void {
+    this.#parting?.cancel();
+    this.#parting = undefined;
+    this.#link.stop();
+    this.#peer.close();
+    this.#options.onReleased(this);
+  }
+
+  /** Ends at once, whatever is still to be sent. */
+  end(reason: string): void {
+    this.close(reason);
+    if (this.#parting !== undefined) this.#release();
   }
 
   #makePeer(): Peer {
@@ -210,6 +236,7 @@ export class PeerLine implements Line {
   #openChannel(channel: Channel): void {
     this.#begin();
     this.#link.opened(channel);
+    if (this.#parting !== undefined) this.#part(true);
   }
 
   #read(message: string | ArrayBuffer): void {
@@ -234,12 +261,14 @@ export class PeerLine implements Line {
 
   /** A lost line delivers digital silence. */
   #listen(frame: AudioFrame): void {
+    if (this.#closed) return;
     this.#options.pacer.nudge();
     if (frame.samples.some((sample) => sample !== 0)) this.#watchdog.keepAlive();
     for (const listener of this.#audio) listener(frame);
   }
 
   #hear(message: LineMessage): void {
+    if (this.#closed) return;
     for (const listener of this.#messages) listener(message);
     if (message.type === 'disconnect-bot') this.close('the client said goodbye');
   }

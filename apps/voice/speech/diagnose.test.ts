@@ -9,7 +9,10 @@ it.runIf(process.platform === 'linux')('tells for every part of speech whether i
   onTestFinished(remove);
   const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: 'auto', TRUNKLINE_HOME: path };
   const found = await diagnoseSpeech(readOptions(voiceOptions, { env }));
-  expect(found.map(({ subject, state }) => `${subject}: ${state}`)).toEqual([
+  const spoken = ({ subject, state }: (typeof found)[number]) => `${subject}: ${state}`;
+  // Only where somebody has installed it.
+  const isEspeak = (line: string) => line === 'speech voices of other languages: ok';
+  expect(found.map(spoken).filter((line) => !isEspeak(line))).toEqual([
     'speech recognition: ok',
     'speech voice: ok',
     'speech voice of this machine: ok',
@@ -17,6 +20,7 @@ it.runIf(process.platform === 'linux')('tells for every part of speech whether i
     'speech noise filter: ok',
     'speech runtime: ok',
   ]);
-  expect(found[2]?.words).toContain('Piper speaks until the voices are measured');
+  const chosen = found.find(({ subject }) => subject === 'speech voice of this machine');
+  expect(chosen?.words).toContain('Piper speaks until the voices are measured');
   expect(found.at(-1)?.words).toContain('onnxruntime-node');
 });

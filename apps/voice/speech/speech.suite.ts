@@ -11,12 +11,21 @@ import type { SpeechRequest, Synthesizer } from './synthesis/synthesizer.ts';
 /** Shared by all tests: what is unpacked there is always the same. */
 const speechDirectory = join(tmpdir(), 'trunkline-speech-tests');
 
-/** The parts of speech as an environment asks for them, to be closed; nothing is listening by default. */
+/**
+ * The parts of speech as an environment asks for them, to be closed; nothing is listening by default.
+ * Piper says a text in the same way each time: by chance it would now and then say one that no recogniser understands.
+ */
 export function createSpeech(env: Record<string, string> = {}, directory = speechDirectory) {
   const options = readOptions(voiceOptions, { env: { SIDECAR_URL: 'http://127.0.0.1:9', ...env } });
   const logged: string[] = [];
   const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: options.sidecarTimeout * 1000 });
-  const parts = createSpeechParts(options, { sidecar, directory, logger: loggerInto(logged) });
+  const parts = createSpeechParts(options, {
+    sidecar,
+    directory,
+    isSteady: true,
+    modelTimeoutMs: 240_000,
+    logger: loggerInto(logged),
+  });
   return { ...parts, logged };
 }
 

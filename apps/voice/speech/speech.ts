@@ -50,6 +50,8 @@ interface SpeechDeps {
   isSteady?: boolean;
   /** Instead of a remote recogniser's own, for tests. */
   recognitionLimits?: RecognitionLimits | undefined;
+  /** How long a local model may take instead of a minute, for tests on a busy machine. */
+  modelTimeoutMs?: number;
   /** Called with the time that a piece of work of any model for a call took, in milliseconds, without loading. */
   onWorked?: (ms: number) => void;
   logger: Logger;
@@ -102,12 +104,14 @@ interface SpeechDescription {
 }
 
 /** Models load when first used, each kind in its own thread. */
-export function createSpeechParts(
-  options: VoiceOptions,
-  { sidecar, directory, measureVoice, isSteady = false, recognitionLimits, onWorked, logger }: SpeechDeps,
-): SpeechParts {
+export function createSpeechParts(options: VoiceOptions, deps: SpeechDeps): SpeechParts {
+  const { sidecar, directory, measureVoice, isSteady = false, recognitionLimits, logger } = deps;
+  const { onWorked, modelTimeoutMs } = deps;
   const warnings = new SpeechWarnings(logger);
-  const createHost = createHosts(logger, onWorked);
+  const createHost = createHosts(logger, {
+    ...(onWorked && { onWorked }),
+    ...(modelTimeoutMs !== undefined && { timeoutMs: modelTimeoutMs }),
+  });
   const local = createLocalRecognition(createHost, { modelDirectory: options.sttModelDir });
   const context = {
     sidecar,
@@ -217,6 +221,7 @@ function createSpeaking(options: VoiceOptions, context: BackendContext) {
         return first === undefined ? synthesizers : [first, ...synthesizers.filter((each) => each !== first)];
       }),
     timeoutMs: (each) => (remote.has(each) ? remoteTimeoutMs : undefined),
+    isRemote: (each) => remote.has(each),
     warnings: context.warnings,
     close: async () => void (await Promise.all(all.map(async (each) => each.close?.()))),
   });

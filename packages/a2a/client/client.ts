@@ -4,7 +4,14 @@ import { anonymous } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { BoundedMap, Deadline, errorMessage } from '@trunkline/std';
 import { AgentCards } from './agent-cards.ts';
-import { createAgentFetch, identityHeaders, NoStreamsError, signMessage } from './agent-fetch.ts';
+import {
+  createAgentFetch,
+  type Fetch,
+  identityHeaders,
+  isRepeatable,
+  NoStreamsError,
+  signMessage,
+} from './agent-fetch.ts';
 import { type Interface, isCardAddress, isSameEndpoint } from './card-places.ts';
 import { NotSpokenError, OtherContentError, sendPlain } from './plain-wire.ts';
 import {
@@ -53,12 +60,13 @@ const UNAUTHENTICATED = 16;
 const METHOD_NOT_FOUND = -32601;
 const UNSUPPORTED_OPERATION = -32004;
 
-export function createA2aClient(clock: Clock = systemClock): A2aClient {
+/** `fetchNonIdempotent` sends messages to agents that may not know one again. */
+export function createA2aClient(clock: Clock = systemClock, fetchNonIdempotent: Fetch = fetch): A2aClient {
   const deadlineOf = ({ signal, timeoutMs = defaultTimeoutMs }: CallOptions) =>
     new Deadline({ signal, timeoutMs, clock });
   const cards = new AgentCards(() => clock.now());
   const fetchFor = (agent: RemoteAgent, { principal }: CallOptions) =>
-    createAgentFetch(agent, () => clock.now(), principal);
+    createAgentFetch(agent, () => clock.now(), principal, fetchNonIdempotent);
   const cardOf = (agent: RemoteAgent, deadline: Deadline, fresh = false) =>
     cards.get(agent, fetchFor(agent, ownName(agent)), deadline.signal, fresh);
   const wayTo = (agent: RemoteAgent, options: CallOptions): Way => ({
@@ -141,9 +149,13 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     return reply;
   };
   const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
-    within(agent, deadlineOf(options), (deadline) =>
-      (needsNoCard(agent) ? sendOnce : sendByCard)(deadline, agent, message, options),
-    );
+    within(agent, deadlineOf(options), (deadline) => {
+      const attempt = () => (needsNoCard(agent) ? sendOnce : sendByCard)(deadline, agent, message, options);
+      return attempt().catch((error: unknown) => {
+        if (!isRepeatable(agent, message, error)) throw error;
+        return attempt();
+      });
+    });
   const get = (agent: RemoteAgent, taskId: string, options: CallOptions = {}) =>
     call(agent, options, async (client, { signal }) =>
       fromTask(await client.getTask({ tenant: '', id: taskId }, { signal })),
@@ -198,8 +210,20 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     async *stream(agent, message, options = {}) {
       // Under the same id an agent that did begin to work does not do it twice.
       const sent = { ...message, messageId: message.messageId ?? crypto.randomUUID() };
-      const open = (client: Client, signal: AbortSignal) =>
+      const attempt = (client: Client, signal: AbortSignal) =>
         client.sendMessageStream(toRequest(signed(agent, sent, options)), { signal });
+      const open = async function* (client: Client, signal: AbortSignal) {
+        let isAnswering = false;
+        try {
+          for await (const event of attempt(client, signal)) {
+            isAnswering = true;
+            yield event;
+          }
+        } catch (error) {
+          if (isAnswering || !isRepeatable(agent, sent, error)) throw error;
+          yield* attempt(client, signal);
+        }
+      };
       if (!(yield* streamed(agent, options, open))) yield* unstreamed(await send(agent, sent, options));
     },
     get,
@@ -294,7 +318,9 @@ function explain(error: unknown, agent: RemoteAgent, deadline: Deadline): unknow
   const own = findOwn(error);
   if (own !== undefined) return own;
   const code = grpcCodes[grpcStatus(error) ?? 0] ?? 'agent_error';
-  return new RemoteAgentError(code, agent, errorMessage(error), { cause: error });
+  // The words of gRPC for that have addresses in them, which are not for everybody who hears this.
+  const reason = code === 'agent_unreachable' ? '' : errorMessage(error);
+  return new RemoteAgentError(code, agent, reason, { cause: error });
 }
 
 /** What gRPC tells by its status alone. */

@@ -1,9 +1,9 @@
-import { stateOfName, v03 } from '../dialects/dialects.ts';
+import { connectionFailure } from '@trunkline/std';
+import { partOfV03, stateOfName } from '../dialects/dialects.ts';
 import { readParts } from '../dialects/read/send.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
-
 import type { Artifact, Message, Metadata, Part } from '../protocol/model.ts';
-import type { Fetch } from './agent-fetch.ts';
+import { type Fetch, unreachable } from './agent-fetch.ts';
 import {
   type RemoteAgent,
   RemoteAgentError,
@@ -47,7 +47,7 @@ function requestOf({ text, taskId, messageId, metadata, push, parts = [], ...mes
         kind: 'message',
         messageId,
         role: 'user',
-        parts: [{ kind: 'text', text }, ...parts.map(v03.part)],
+        parts: [{ kind: 'text', text }, ...parts.map(partOfV03)],
         taskId,
         contextId,
         metadata: withOwn(metadata, ownMetadata),
@@ -73,7 +73,7 @@ export function withOwn(metadata: Metadata | undefined, own: Metadata | undefine
 async function readAnswer(response: Response, agent: RemoteAgent, signal: AbortSignal): Promise<unknown> {
   const text = await response.text().catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw new RemoteAgentError('agent_unreachable', agent, '', { cause });
+    throw unreachable(agent, cause, connectionFailure('ECONNRESET'));
   });
   const body = parse(text);
   const error = isObject(body) && isObject(body.error) ? body.error : undefined;

@@ -11,7 +11,8 @@ import {
 } from '../protocol/model.ts';
 
 const words = {
-  agent_unreachable: (name: string) => `The agent ${name} could not be reached.`,
+  agent_unreachable: (name: string, reason: string) =>
+    `The agent ${name} could not be reached${reason === '' ? '' : ` (${reason})`}.`,
   agent_timeout: (name: string) => `The agent ${name} did not answer in time.`,
   agent_unauthorized: (name: string) => `The agent ${name} did not accept our credentials.`,
   agent_unknown_caller: (name: string) =>

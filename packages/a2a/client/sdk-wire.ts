@@ -17,7 +17,7 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
-import { v10 } from '../dialects/dialects.ts';
+import { partOfV10, stateNames } from '../dialects/dialects.ts';
 import type { JsonObject } from '../dialects/read/values.ts';
 import { type Artifact, type Message, textOf } from '../protocol/model.ts';
 import { type Fetch, refusingStreams, withPlaces, withStandIn } from './agent-fetch.ts';
@@ -182,7 +182,7 @@ function merge(before: Artifact | undefined, more: Artifact, append: boolean): A
 export function toRequest(message: SentMessage): SendMessageRequest {
   const { text, contextId, taskId, messageId, metadata, ownMetadata, push } = message;
   const { extensions, referenceTaskIds, acceptedOutputModes, parts: more = [] } = message;
-  const parts = [{ text, mediaType: 'text/plain' }, ...more.map(v10.part)];
+  const parts = [{ text, mediaType: 'text/plain' }, ...more.map(partOfV10)];
   return SendMessageRequest.fromJSON({
     message: {
       messageId,
@@ -200,7 +200,7 @@ export function toRequest(message: SentMessage): SendMessageRequest {
 }
 
 export function toListRequest({ state, ...query }: TaskQuery): ListTasksRequest {
-  return ListTasksRequest.fromJSON({ ...query, ...(state && { status: v10.state(state) }) });
+  return ListTasksRequest.fromJSON({ ...query, ...(state && { status: stateNames[state] }) });
 }
 
 export function fromPage({ tasks, totalSize, nextPageToken }: ListTasksResponse): TaskList {

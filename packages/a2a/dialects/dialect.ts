@@ -27,7 +27,7 @@ interface TaskPlace {
 }
 
 /** What a dialect says and how it behaves; `createDialect` builds the encoders from it. */
-interface Spelling {
+export interface Spelling {
   readonly name: 'v03' | 'v03-rest' | 'v10';
   readonly version: ProtocolVersion;
   /** 1.0 refuses what the 0.3 wire of the contract lets pass. */

@@ -8,11 +8,10 @@ import type {
   TaskState,
   Usage,
 } from '../protocol/model.ts';
-import { createDialect, type Dialect } from './dialect.ts';
+import { createDialect, type Dialect, type Spelling } from './dialect.ts';
 import { isObject } from './read/values.ts';
 
-/** 0.3 as the contract's JSON-RPC wire and its REST aliases have it: a `kind` on everything, states as plain words. */
-export const v03: Dialect = createDialect({
+const spellingOfV03: Spelling = {
   name: 'v03',
   version: '0.3',
   strict: false,
@@ -23,18 +22,16 @@ export const v03: Dialect = createDialect({
   partsField: 'parts',
   state: (state) => state,
   role: (role) => role,
-  part(part) {
-    if (part.type === 'text') return { kind: 'text', text: part.text, metadata: labelled(part) };
-    if (part.type === 'data') return { kind: 'data', data: dataObject(part.data), metadata: labelled(part) };
-    const { bytes, uri, name, mediaType, metadata } = part;
-    return { kind: 'file', file: { bytes, uri, name, mimeType: mediaType }, metadata };
-  },
+  part: partOfV03,
   taskFields: (task) => ({ metadata: task.metadata, data: spentV03(task) }),
   statusFields: (event) => ({ final: event.state !== 'working', metadata: spentV03(event) }),
   pushConfig: ({ id, taskId, url }) => ({ taskId, pushNotificationConfig: { id, url } }),
   pushConfigList: (configs) => configs,
   deleted: null,
-});
+};
+
+/** 0.3 as the contract's JSON-RPC wire and its REST aliases have it: a `kind` on everything, states as plain words. */
+export const v03: Dialect = createDialect(spellingOfV03);
 
 /** 1.0, the same over JSON-RPC and REST: protocol buffers as JSON. What a turn cost stands in the metadata. */
 export const v10: Dialect = createDialect({
@@ -48,12 +45,7 @@ export const v10: Dialect = createDialect({
   partsField: 'parts',
   state: (state) => stateNames[state],
   role: roleName,
-  part(part) {
-    const { name: filename, mediaType, metadata } = part;
-    if (part.type === 'text') return { text: part.text, filename, mediaType, metadata };
-    if (part.type === 'data') return { data: part.data, filename, mediaType, metadata };
-    return { raw: part.bytes, url: part.uri, filename, mediaType, metadata };
-  },
+  part: partOfV10,
   taskFields: (task) => ({ metadata: withSpent(task.metadata, task) }),
   statusFields: (event) => ({ metadata: withSpent(undefined, event) }),
   pushConfig: ({ id, taskId, url }) => ({ id, taskId, url }),
@@ -63,7 +55,7 @@ export const v10: Dialect = createDialect({
 
 /** 0.3 under `/v1`: the protocol buffers of that version as JSON, which differ from its JSON-RPC forms. */
 export const v03Rest: Dialect = createDialect({
-  ...v03,
+  ...spellingOfV03,
   name: 'v03-rest',
   protobuf: true,
   hasKinds: false,
@@ -85,6 +77,22 @@ export const v03Rest: Dialect = createDialect({
   }),
   pushConfigList: (configs) => ({ configs }),
 });
+
+/** A part as 0.3 writes it; a function of its own, as a client needs it without the rest of the dialect. */
+export function partOfV03(part: Part) {
+  if (part.type === 'text') return { kind: 'text', text: part.text, metadata: labelled(part) };
+  if (part.type === 'data') return { kind: 'data', data: dataObject(part.data), metadata: labelled(part) };
+  const { bytes, uri, name, mediaType, metadata } = part;
+  return { kind: 'file', file: { bytes, uri, name, mimeType: mediaType }, metadata };
+}
+
+/** A part as 1.0 writes it. */
+export function partOfV10(part: Part) {
+  const { name: filename, mediaType, metadata } = part;
+  if (part.type === 'text') return { text: part.text, filename, mediaType, metadata };
+  if (part.type === 'data') return { data: part.data, filename, mediaType, metadata };
+  return { raw: part.bytes, url: part.uri, filename, mediaType, metadata };
+}
 
 /** Chooses the dialect by the A2A-Version header; `legacy` is the form of 0.3 at this place. */
 export function chooseDialect(header: string | undefined, legacy: Dialect = v03): Dialect {
@@ -124,7 +132,8 @@ export function stateOfName(name: string): TaskState | 'submitted' | undefined {
   return Object.hasOwn(stateNames, plain) || plain === 'submitted' ? (plain as TaskState) : undefined;
 }
 
-const stateNames: Record<TaskState, string> = {
+/** The states as 1.0 writes them. */
+export const stateNames: Record<TaskState, string> = {
   working: 'TASK_STATE_WORKING',
   'input-required': 'TASK_STATE_INPUT_REQUIRED',
   'auth-required': 'TASK_STATE_AUTH_REQUIRED',

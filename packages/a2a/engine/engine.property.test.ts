@@ -1,6 +1,6 @@
 import { anonymous } from '@trunkline/identity';
 import { systemClock } from '@trunkline/schedule';
-import { temporaryDirectory } from '@trunkline/testing';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RecordingLogger } from '../fixtures/recording-logger.ts';
@@ -161,8 +161,8 @@ it('keeps the table of states and loses no event, whatever comes in whatever ord
         // Readers are told of an end when it is on disk.
         await Promise.all(world.tasks.map((task) => task.saving));
         const isBehind = ({ seen, left, live }: Reader) => !left && seen.at(-1) !== live.sequence;
-        for (let round = 0; round < 1000 && world.readers.some(isBehind); round += 1)
-          await new Promise((resolve) => setImmediate(resolve));
+        const told = { timeoutMs: 10_000, intervalMs: 1 };
+        await waitFor(() => !world.readers.some(isBehind), told).catch(() => undefined);
         for (const task of world.tasks) {
           const states = world.history.get(task.id) ?? [];
           states.slice(1).forEach((state, index) => {

@@ -40,7 +40,7 @@ describe('embedded', () => {
     expect(await bus.deadLetters()).toEqual([]);
     await bus.stop();
     directory.remove();
-  }, 120_000);
+  });
 });
 
 it('loads nothing of NATS for an embedded bus, and lets the process end after stop', async () => {

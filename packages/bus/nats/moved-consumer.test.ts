@@ -38,5 +38,5 @@ describe.skipIf(natsMissing)(`a durable name on NATS${natsMissing ? `: ${natsMis
     const later = () => next.payloads().filter((payload) => payload !== 'before');
     await vi.waitFor(() => expect(later()).toEqual(['one', 'two', 'three']), patience);
     await bus.stop();
-  }, 60_000);
+  });
 });

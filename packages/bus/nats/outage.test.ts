@@ -164,7 +164,7 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     await expect(lease.confirm()).rejects.toMatchObject({ code: 'lease_lost' });
     expect(failedTries() - before).toBeLessThanOrEqual(2);
     await server.start();
-  }, 60_000);
+  });
 
   it('publishers wait; then all is accepted and brought in order, and every kind of subscriber goes on', async () => {
     const logger = recordingLogger();

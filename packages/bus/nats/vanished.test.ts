@@ -135,6 +135,6 @@ describe.skipIf(natsMissing)(
       });
       const heard = await started();
       await vi.waitFor(() => expect(streams(heard)).toEqual([journal]), { ...patience, timeout: 60_000 });
-    }, 90_000);
+    });
   },
 );

@@ -49,7 +49,7 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
         ({ payload }) => void seen.add((payload as { number: number }).number),
         { durable: 'reader' },
       );
-      await waitFor(() => accepted.every((number) => seen.has(number)), { timeoutMs: 30_000 });
+      await waitFor(() => accepted.every((number) => seen.has(number)), { timeoutMs: 60_000 });
       expect(accepted.length).toBeGreaterThanOrEqual(3000);
       await bus.stop();
     });
@@ -131,7 +131,7 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
       await bus.subscribe('message.inbound.#', ({ payload }) => void seen.push(payload), {
         durable: 'reader',
       });
-      await waitFor(() => seen.length === 1, { timeoutMs: 30_000 });
+      await waitFor(() => seen.length === 1, { timeoutMs: 60_000 });
       expect(await bus.deadLetters()).toEqual([]);
       await bus.stop();
     });

@@ -54,9 +54,13 @@ export function coversPattern(outer: string, inner: string): boolean {
   return wide.length === narrow.length;
 }
 
+/** Most ids and names. */
+const plainSegment = /^[\w:@-]+$/;
+
 /** Writes any text as one segment of a topic; different texts give different segments. */
 export function escapeSegment(text: string): string {
   if (text === '') return '%';
+  if (plainSegment.test(text)) return text;
   return text.toWellFormed().replace(/[\s\p{Cc}.*#>%]/gu, percentEncoded);
 }
 

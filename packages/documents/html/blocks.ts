@@ -1,10 +1,12 @@
 import type { BlockKind, Piece, Region } from '../document.ts';
+import { turnedRound } from '../invisible.ts';
 import { markdownTables } from '../table.ts';
+import { gridOf, isLayout, rowsOf } from './grid.ts';
 import type { Facts } from './regions.ts';
-import { type Element, textContent } from './tree.ts';
+import { descendants, type Element, textContent } from './tree.ts';
 
 const BLOCKS = new Set(
-  'address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section summary table tbody td tfoot th thead tr ul option'.split(
+  'address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section summary table tbody td template tfoot th thead tr ul option'.split(
     ' ',
   ),
 );
@@ -131,6 +133,14 @@ class BlockWriter {
       case 'textarea':
         this.#code(node);
         return;
+      case 'svg':
+        this.#drawing(node, inLink);
+        return;
+      case 'del':
+      case 's':
+      case 'strike':
+        this.#struck(node, inLink);
+        return;
       case 'sup':
         this.#superscript(node, inLink);
         return;
@@ -178,9 +188,50 @@ class BlockWriter {
           this.flush();
           this.#children(node, inLink);
           this.flush();
-        } else this.#children(node, inLink);
+        } else if (isTurned(attribs, name)) this.#rewritten(node, inLink, turnedRound);
+        else this.#children(node, inLink);
       }
     }
+  }
+
+  /** Writes what stands inside a line in another form. */
+  #rewritten(node: Element, inLink: boolean, write: (text: string) => string): void {
+    const before = this.#line;
+    this.#line = '';
+    this.#children(node, inLink);
+    this.#line = `${before}${this.#line === '' ? '' : write(this.#line)}`;
+  }
+
+  /** What was crossed out no longer holds, which a reader sees; whole blocks are left as they are. */
+  #struck(node: Element, inLink: boolean): void {
+    const isInline = descendants(node).every(({ name }) => !BLOCKS.has(name) && name !== 'br');
+    if (isInline) this.#rewritten(node, inLink, (text) => `~~${text.trim()}~~`);
+    else this.#children(node, inLink);
+  }
+
+  /** The labels of a drawing, such as a chart, and text of the page that stands in it. */
+  #drawing(drawing: Element, inLink: boolean): void {
+    const labels: string[] = [];
+    const look = (node: Element): void => {
+      for (const child of node.children) {
+        if (typeof child === 'string' || !this.#facts.has(child)) continue;
+        if (child.name === 'foreignobject') this.#block(child, 'paragraph', inLink);
+        else if (child.name === 'text') labels.push(tidyLine(this.#seenText(child)).replaceAll('\n', ' '));
+        else look(child);
+      }
+    };
+    look(drawing);
+    this.#image(labels.filter(Boolean).join(' · '));
+  }
+
+  #seenText(node: Element): string {
+    const { shown } = this.#facts.get(node) ?? {};
+    if (shown === undefined) return '';
+    return node.children
+      .map((child) =>
+        typeof child === 'string' ? (shown.text === 'unseen' ? '' : child) : this.#seenText(child),
+      )
+      .join(' ');
   }
 
   #itemLead(item: Element): string {
@@ -310,6 +361,12 @@ class BlockWriter {
   }
 }
 
+/** Shown from right to left, whatever the script. */
+function isTurned({ dir, style = '' }: Element['attribs'], name: string): boolean {
+  if (name === 'bdo') return dir === 'rtl';
+  return /(?:bidi|isolate)-override/i.test(style) && /direction\s*:\s*rtl/i.test(style);
+}
+
 /** Whether a link is only a sign that leads to a note, or from a heading to itself. */
 function isMark(link: Element): boolean {
   const text = textContent(link);
@@ -318,72 +375,6 @@ function isMark(link: Element): boolean {
   const isSign =
     /\[|[¶#§↑^↩]/.test(text) || /foot|note|ref|anchor|headerlink|hash-link/i.test(`${name} ${href}`);
   return isSign && href.includes('#');
-}
-
-function rowsOf(table: Element, facts: ReadonlyMap<Element, Facts>): Element[][] {
-  const rows: Element[][] = [];
-  for (const child of table.children) {
-    if (typeof child === 'string' || !facts.has(child)) continue;
-    if (child.name === 'tr')
-      rows.push(
-        child.children
-          .filter((cell) => typeof cell !== 'string')
-          .filter((cell) => /^t[dh]$/.test(cell.name) && facts.has(cell)),
-      );
-    else if (/^(?:thead|tbody|tfoot)$/.test(child.name))
-      for (const row of rowsOf(child, facts)) rows.push(row);
-  }
-  return rows.filter((row) => row.length > 0);
-}
-
-const LONG_CELL = 600;
-
-/** A table that only places things: one that says so, or holds tables or long text, or a single column. */
-function isLayout(table: Element, rows: readonly Element[][]): boolean {
-  if (/^(?:presentation|none)$/.test(table.attribs.role ?? '')) return true;
-  const cells = rows.flat();
-  if (cells.some(({ name }) => name === 'th')) return false;
-  if (rows.length === 0 || rows.every(({ length }) => length < 2)) return true;
-  return cells.some((cell) => hasPage(cell) || textContent(cell).trim().length > LONG_CELL);
-}
-
-/** Whether a cell holds a table or a heading, as the cells of data do not. */
-function hasPage(node: Element): boolean {
-  return node.children.some(
-    (child) => typeof child !== 'string' && (/^(?:table|h[1-6])$/.test(child.name) || hasPage(child)),
-  );
-}
-
-const MOST_SPAN = 50;
-
-/** The texts of cells with those that span rows or columns repeated, and the rows of a head of several made one. */
-function gridOf(rows: readonly Element[][], textOf: (cell: Element) => string): string[][] {
-  const grid: string[][] = rows.map(() => []);
-  rows.forEach((row, at) => {
-    let column = 0;
-    for (const cell of row) {
-      while (grid[at]?.[column] !== undefined) column += 1;
-      const text = textOf(cell);
-      const [across, down] = [spanOf(cell.attribs.colspan), spanOf(cell.attribs.rowspan)];
-      for (let below = 0; below < down && at + below < rows.length; below += 1)
-        for (let beside = 0; beside < across; beside += 1) {
-          const line = grid[at + below];
-          if (line !== undefined) line[column + beside] = text;
-        }
-      column += across;
-    }
-  });
-  const filled = grid.map((line) => Array.from(line, (cell) => cell ?? ''));
-  const heads = rows.findIndex((row) => !row.every(({ name }) => name === 'th'));
-  if (heads < 2) return filled;
-  const head = (filled[0] ?? []).map((_, column) =>
-    [...new Set(filled.slice(0, heads).map((line) => line[column] ?? ''))].filter(Boolean).join(' / '),
-  );
-  return [head, ...filled.slice(heads)];
-}
-
-function spanOf(value: string | undefined): number {
-  return Math.min(MOST_SPAN, Math.max(1, Number.parseInt(value ?? '1', 10) || 1));
 }
 
 /** Text as it is shown: white space collapsed, invisible characters gone, lines where the page breaks them. */

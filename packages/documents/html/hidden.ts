@@ -24,8 +24,9 @@ export interface Shown {
 type Colour = readonly [number, number, number];
 
 const RELEVANT =
-  /display|visibility|opacity|color|background|font-size|height|width|left|top|right|indent|clip|transform|overflow|position/i;
+  /display|visibility|opacity|color|background|font|height|width|left|top|right|bottom|inset|indent|clip|transform|scale|filter|overflow|position/i;
 const MOST_RULES = 20_000;
+const DRAWN = new Set(['svg', 'g', 'switch', 'text', 'tspan', 'textpath']);
 const WHITE: Colour = [255, 255, 255];
 const BLACK: Colour = [0, 0, 0];
 
@@ -59,12 +60,14 @@ export class Visibilities {
     const isOff =
       (attribs.hidden !== undefined && attribs.hidden !== 'until-found' && !given?.has('display')) ||
       attribs['aria-hidden'] === 'true' ||
-      (name === 'dialog' && attribs.open === undefined) ||
+      ((name === 'dialog' || attribs.popover !== undefined) && attribs.open === undefined) ||
+      (DRAWN.has(name) && isUnseen(drawnAs(attribs, name))) ||
       (given !== undefined && isUnseen(given));
     if (isOff) return undefined;
     const color = colourOf(given?.get('color')) ?? (name === 'font' ? colourOf(attribs.color) : undefined);
     const background = backgroundOf(given) ?? colourOf(attribs.bgcolor);
-    const isTiny = given?.has('font-size') ? isTinySize(given.get('font-size') ?? '') : undefined;
+    const size = given?.get('font-size') ?? sizeIn(given?.get('font'));
+    const isTiny = size === undefined ? undefined : isTinySize(size);
     const isPicture = hasPicture(given);
     if (color === undefined && background === undefined && isTiny === undefined && !isPicture)
       return inherited;
@@ -202,20 +205,63 @@ function isUnseen(given: Declarations): boolean {
   const value = (name: string) => given.get(name) ?? '';
   const size = (name: string) => (given.has(name) ? Number.parseFloat(value(name)) : Number.NaN);
   if (value('display') === 'none' || /^(?:hidden|collapse)$/.test(value('visibility'))) return true;
+  if (value('content-visibility') === 'hidden' || /opacity\(\s*0*(?:\.0\d*)?%?\s*\)/.test(value('filter')))
+    return true;
   if (size('opacity') < 0.05) return true;
-  if (/^(?:transparent|rgba\([^)]*,\s*0(?:\.0+)?\))$/.test(value('color')))
-    return !/text/.test(value('background-clip'));
+  if (['color', '-webkit-text-fill-color'].some((name) => isClear(value(name))))
+    return !/text/.test(`${value('background-clip')} ${value('-webkit-background-clip')}`);
   if (
-    ['left', 'top', 'right', 'text-indent', 'margin-left', 'margin-top'].some((name) => isFarOff(value(name)))
+    ['left', 'top', 'right', 'bottom', 'text-indent', 'margin-left', 'margin-top'].some((name) =>
+      isFarOff(value(name)),
+    ) ||
+    value('inset').split(/\s+/).some(isFarOff)
   )
     return true;
-  if (/rect\(\s*(?:0|1px)/.test(value('clip')) || /inset\(\s*(?:50|100)%/.test(value('clip-path')))
-    return true;
-  if (/scale\(\s*0(?:\s*[,)])|translate[xy]?\(\s*-\d{4,}/.test(value('transform'))) return true;
-  const isTiny = [size('width'), size('max-width'), size('height'), size('max-height')].some(
-    (each) => each <= 1,
+  if (/rect\(\s*(?:0|1px)/.test(value('clip')) || isClippedAway(value('clip-path'))) return true;
+  if (/^0(?:\.0+)?(?:\s|$)/.test(value('scale'))) return true;
+  if (/scale(?:[xy]|3d)?\(\s*0(?:\s*[,)])|translate[xy]?\(\s*-\d{4,}/.test(value('transform'))) return true;
+  const smallest = Math.min(
+    ...['width', 'max-width', 'height', 'max-height'].map(size).filter((each) => !Number.isNaN(each)),
   );
-  return isTiny && /hidden|clip/.test(value('overflow'));
+  const overflow = `${value('overflow')} ${value('overflow-x')} ${value('overflow-y')}`;
+  return (smallest <= 1 && /hidden|clip/.test(overflow)) || (smallest <= 0 && /auto|scroll/.test(overflow));
+}
+
+/** Whether a colour lets all behind it through. */
+function isClear(value: string): boolean {
+  if (value === 'transparent' || /^#(?:[0-9a-f]{3}0|[0-9a-f]{6}0[0-9a-d])$/.test(value)) return true;
+  return /^[a-z]+\((?:[^,/]*,[^,/]*,[^,/]*,|[^,/]*\/)\s*0*(?:\.0\d*)?%?\s*\)$/.test(value);
+}
+
+function isClippedAway(value: string): boolean {
+  if (/inset\(\s*(?:50|100)%|(?:circle|ellipse)\(\s*0/.test(value)) return true;
+  const points = /polygon\(([^)]*)\)/.exec(value)?.[1]?.split(',') ?? [];
+  return points.length > 0 && new Set(points.map((point) => point.trim())).size === 1;
+}
+
+/** The size of the type in the shorthand, as in "0/0 a" and "bold 12px/1.5 serif". */
+function sizeIn(font: string | undefined): string | undefined {
+  return font === undefined ? undefined : /(?:^|\s)(\d*\.?\d+(?:[a-z]+|%)?)(?=\/|\s)/.exec(font)?.[1];
+}
+
+/** What attributes of a drawing say as declarations do. */
+function drawnAs(
+  { display, visibility, opacity, fill, stroke, width, height }: Element['attribs'],
+  name: string,
+): Declarations {
+  const isEmpty =
+    name === 'svg' && [width, height].some((size) => size !== undefined && Number.parseFloat(size) === 0);
+  const isLabel = name === 'text' || name === 'tspan';
+  const isOutlined = stroke !== undefined && stroke !== 'none';
+  return new Map(
+    Object.entries({
+      display: isEmpty ? 'none' : display,
+      visibility,
+      opacity,
+      // Of what only leads to labels it holds where they set none, which is not looked for.
+      color: isLabel && !isOutlined && fill === 'none' ? 'transparent' : fill,
+    }).flatMap(([property, value]) => (value === undefined ? [] : [[property, value.trim().toLowerCase()]])),
+  );
 }
 
 function isTinySize(value: string): boolean {
@@ -275,10 +321,14 @@ function colourOf(value: string | undefined): Colour | undefined {
     const number = Number.parseInt(full, 16);
     return [number >> 16, (number >> 8) & 255, number & 255];
   }
+  const grey = /^hsla?\([^,%]*?[\s,]+[\d.]+%[\s,]+(0|100)%/.exec(text)?.[1];
+  if (grey !== undefined) return grey === '0' ? BLACK : WHITE;
   const parts = /^rgba?\(([^)]*)\)$/
     .exec(text)?.[1]
     ?.split(/[\s,/]+/)
-    .map(Number);
+    .map((part, place) =>
+      part.endsWith('%') ? Number.parseFloat(part) * (place < 3 ? 2.55 : 0.01) : Number(part),
+    );
   const [red, green, blue, alpha = 1] = parts ?? [];
   if (red === undefined || green === undefined || blue === undefined || alpha < 0.5) return undefined;
   return [red, green, blue];

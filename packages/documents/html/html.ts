@@ -36,7 +36,7 @@ export function extractHtml(
     mainLength,
     blocks,
     hidden,
-    isWhole: !isCut && !isContentOnly && hidden === 0 && isWhole,
+    isWhole: !isCut && !isContentOnly && hidden === 0 && !page.hasFrame && isWhole,
     ...(published !== undefined && { published }),
     ...(language !== undefined && { language }),
   };

@@ -54,12 +54,13 @@ const CONTROL_ROLES = /^(?:button|tab|link|menuitem|switch|combobox|option|radio
 
 /** The ids of panels that a button, tab or link on the page opens, which a reader sees or finds in such a panel. */
 function controlledIds(elements: readonly Element[], visibilities: Visibilities): Set<string> {
+  const idsOf = ({ attribs }: Element) =>
+    `${attribs['aria-controls'] ?? ''} ${attribs.popovertarget ?? ''}`.split(/\s+/).filter(Boolean);
   const controls = elements.filter(
-    ({ name, attribs }) =>
-      attribs['aria-controls'] !== undefined &&
-      (CONTROLS.test(name) || CONTROL_ROLES.test(attribs.role ?? '')),
+    (element) =>
+      idsOf(element).length > 0 &&
+      (CONTROLS.test(element.name) || CONTROL_ROLES.test(element.attribs.role ?? '')),
   );
-  const idsOf = (element: Element) => (element.attribs['aria-controls'] ?? '').split(/\s+/).filter(Boolean);
   const panels = new Set(controls.flatMap(idsOf));
   const root = visibilities.root();
   const isReached = (element: Element): boolean => {

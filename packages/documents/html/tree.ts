@@ -14,6 +14,8 @@ export interface Page {
   styles: string[];
   /** The contents of JSON-LD scripts. */
   data: string[];
+  /** A frame shows text that stands in its own attribute, which is not read. */
+  hasFrame: boolean;
 }
 
 /** Elements below this depth are not built; their text belongs to the element at that depth. */
@@ -22,18 +24,25 @@ const DEEPEST = 200;
 const TOO_DEEP = 10_000;
 /** Their contents are no text of the page. */
 const UNREAD = new Set(
-  'script style noscript template svg iframe object embed canvas audio video annotation rp'.split(' '),
+  'script style noscript noframes noembed template iframe object embed canvas audio video datalist annotation rp'.split(
+    ' ',
+  ),
 );
+/** Of a drawing only the labels are text: they are built, and what leads to them. */
+const DRAWN = new Set('svg g a switch text tspan textpath foreignobject'.split(' '));
+const UNDRAWN = new Set('defs symbol metadata title desc mask pattern marker clippath'.split(' '));
+const LABEL = /^(?:text|tspan|textpath|a)$/;
 const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
 
 /** Parses HTML or XML in one pass. What is no text is not built, but for the elements of the head. */
 export function parseTree(markup: string, { xml = false } = {}): Page {
   const root: Element = { name: '', attribs: {}, parent: undefined, children: [] };
-  const page: Page = { root, styles: [], data: [] };
+  const page: Page = { root, styles: [], data: [], hasFrame: false };
   let open = root;
   let depth = 0;
   /** The unread element that is open, and the text of it. */
   let unread: { name: string; level: number; text: string; attribs: Record<string, string> } | undefined;
+  let isDrawing = false;
   const parser = new Parser(
     {
       onopentag(name, attribs) {
@@ -41,18 +50,21 @@ export function parseTree(markup: string, { xml = false } = {}): Page {
         if (!xml && depth > TOO_DEEP) throw new ExtractionError('is nested too deep to be read');
         if (unread !== undefined) return;
         const isVoid = !xml && VOID.has(name);
-        if (!xml && UNREAD.has(name) && !isVoid) {
+        if (!xml && isUnread(name, attribs, isDrawing) && !isVoid) {
           unread = { name, level: depth, text: '', attribs };
+          page.hasFrame ||= (attribs.srcdoc ?? '').trim() !== '';
           return;
         }
-        if (depth > DEEPEST && !isVoid) return;
+        if ((depth > DEEPEST && !isVoid) || (isDrawing && !DRAWN.has(name))) return;
         const element: Element = { name, attribs, parent: open, children: [] };
         open.children.push(element);
-        if (!isVoid) open = element;
+        if (isVoid) return;
+        open = element;
+        isDrawing = !xml && isInDrawing(open);
       },
       ontext(text) {
         if (unread !== undefined) unread.text += text;
-        else open.children.push(text);
+        else if (!isDrawing || LABEL.test(open.name)) open.children.push(text);
       },
       onclosetag(name) {
         if (unread !== undefined && unread.level === depth) {
@@ -65,8 +77,10 @@ export function parseTree(markup: string, { xml = false } = {}): Page {
           depth <= DEEPEST &&
           open.name === name &&
           open.parent !== undefined
-        )
+        ) {
           open = open.parent;
+          isDrawing = !xml && isInDrawing(open);
+        }
         depth -= 1;
       },
     },
@@ -75,6 +89,18 @@ export function parseTree(markup: string, { xml = false } = {}): Page {
   parser.write(markup);
   parser.end();
   return page;
+}
+
+/** A template that is the shadow root of its element is shown in its place. */
+function isUnread(name: string, attribs: Record<string, string>, isDrawing: boolean): boolean {
+  return (UNREAD.has(name) && attribs.shadowrootmode === undefined) || (isDrawing && UNDRAWN.has(name));
+}
+
+/** Whether the element stands in a drawing, but not in text of the page that stands in it. */
+function isInDrawing(element: Element): boolean {
+  for (let up: Element | undefined = element; up !== undefined; up = up.parent)
+    if (up.name === 'svg' || up.name === 'foreignobject') return up.name === 'svg';
+  return false;
 }
 
 /** All elements below, in the order of the page. */

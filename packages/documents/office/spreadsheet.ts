@@ -2,12 +2,21 @@ import { openArchive } from '../archive.ts';
 import { ExtractionError, type Piece } from '../document.ts';
 import { descendants, type Element, parseTree, textContent } from '../html/tree.ts';
 import { markdownTables } from '../table.ts';
+import { dropUnseen } from './open-seen.ts';
 
 const MOST_SHEETS = 200;
 const MOST_CELLS = 400_000;
 
-/** The sheets of an .xlsx file, each a heading and a table. */
-export async function xlsxPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; isWhole: boolean }> {
+/** What sheets hold. */
+interface Sheets {
+  pieces: Piece[];
+  isWhole: boolean;
+  /** Characters in sheets, rows, columns and cells that are hidden. */
+  hidden: number;
+}
+
+/** The sheets of an .xlsx file, each a heading and a table, then the labels of what is drawn on them. */
+export async function xlsxPieces(bytes: Uint8Array): Promise<Sheets> {
   const archive = openArchive(bytes);
   const xml = async (name: string) =>
     withoutPrefixes(parseTree(String(await archive.read(name, 'utf-8')), { xml: true }).root);
@@ -18,7 +27,7 @@ export async function xlsxPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; 
       .map(textContent)
       .join(''),
   );
-  const formats = dateFormats(await optional('xl/styles.xml'));
+  const formats = cellFormats(await optional('xl/styles.xml'));
   const targets = new Map(
     childrenOf(await optional('xl/_rels/workbook.xml.rels'), 'Relationship').map(({ attribs }) => [
       attribs.Id,
@@ -26,40 +35,86 @@ export async function xlsxPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; 
     ]),
   );
   const workbook = await xml('xl/workbook.xml');
-  const sheets = childrenOf(workbook, 'sheet').filter(
-    ({ attribs }) => attribs.state !== 'hidden' && attribs.state !== 'veryHidden',
-  );
-  const is1904 = childrenOf(workbook, 'workbookPr').some(({ attribs }) =>
-    /^(?:1|true|on)$/.test(attribs.date1904 ?? ''),
-  );
-  const dayZero = is1904 ? DAY_ZERO_1904 : DAY_ZERO;
+  const isOff = ({ attribs }: Element) => attribs.state === 'hidden' || attribs.state === 'veryHidden';
+  const all = childrenOf(workbook, 'sheet');
+  const is1904 = childrenOf(workbook, 'workbookPr').some(({ attribs }) => isOn(attribs.date1904));
+  const book = { shared, formats, dayZero: is1904 ? DAY_ZERO_1904 : DAY_ZERO };
   const pieces: Piece[] = [];
-  let left = MOST_CELLS;
-  for (const { attribs } of sheets.slice(0, MOST_SHEETS)) {
-    const [, relation] = Object.entries(attribs).find(([name]) => name.endsWith(':id')) ?? [];
+  let [left, hidden] = [MOST_CELLS, 0];
+  // Of the cells that may be read none is lost to sheets that nobody sees.
+  for (const sheet of [...all.filter((each) => !isOff(each)), ...all.filter(isOff)].slice(0, MOST_SHEETS)) {
+    const [, relation] = Object.entries(sheet.attribs).find(([name]) => name.endsWith(':id')) ?? [];
     const target = targets.get(relation) ?? '';
     const path = target.startsWith('/') ? target.slice(1) : `xl/${target}`;
     if (!archive.exists(path)) continue;
-    const rows: string[][] = [];
-    for (const row of childrenOf(await xml(path), 'row')) {
-      if (left <= 0) break;
-      const cells: string[] = [];
-      for (const cell of elementsOf(row, 'c')) {
-        const column = columnOf(cell.attribs.r ?? '', cells.length);
-        while (cells.length < column) cells.push('');
-        cells[column] = cellText(cell, { shared, formats, dayZero });
-        left -= 1;
-      }
-      rows.push(cells);
-    }
-    pieces.push(...sheetPieces(attribs.name ?? '', rows));
+    const read = sheetRows(await xml(path), book, left);
+    left -= read.cells;
+    hidden += read.hidden;
+    if (isOff(sheet)) hidden += read.rows.flat().reduce((sum, text) => sum + text.length, 0);
+    else pieces.push(...sheetPieces(sheet.attribs.name ?? '', read.rows));
   }
-  return { pieces, isWhole: left > 0 && sheets.length <= MOST_SHEETS };
+  for (const name of archive.names().filter((each) => DRAWN.test(each)))
+    for (const label of childrenOf(await xml(name), 'p').map(labelOf))
+      if (label !== '') pieces.push({ kind: 'caption', region: 'side', text: label });
+  return { pieces, isWhole: left > 0 && all.length <= MOST_SHEETS, hidden };
+}
+
+const DRAWN = /^xl\/(?:drawings\/drawing|charts\/chart)\d+\.xml$/;
+
+function labelOf(paragraph: Element): string {
+  return childrenOf(paragraph, 't').map(textContent).join('').replace(/\s+/g, ' ').trim();
+}
+
+/** The cells of a sheet, without those that are hidden: a row, a column, or a number by its format. */
+function sheetRows(
+  sheet: Element,
+  book: Workbook,
+  most: number,
+): { rows: string[][]; cells: number; hidden: number } {
+  const filtered = childrenOf(sheet, 'autoFilter')[0]?.attribs.ref ?? '';
+  const [from = 0, to = 0] = (filtered.match(/\d+/g) ?? []).map(Number);
+  const columns = childrenOf(sheet, 'col').filter(isFolded);
+  const rows: string[][] = [];
+  let [cells, hidden, place] = [0, 0, 0];
+  for (const row of childrenOf(sheet, 'row')) {
+    if (cells >= most) break;
+    place = Number(row.attribs.r ?? place + 1);
+    // A filter has a button by which its reader sees the others.
+    const isUnseen = isFolded(row) && !(place > from && place <= to);
+    const texts: string[] = [];
+    for (const cell of elementsOf(row, 'c')) {
+      const column = columnOf(cell.attribs.r ?? '', texts.length);
+      while (texts.length < column) texts.push('');
+      const isOut = columns.some(
+        ({ attribs }) => column + 1 >= Number(attribs.min) && column + 1 <= Number(attribs.max),
+      );
+      const text = cellText(cell, book);
+      const isSeen = !isUnseen && !isOut && book.formats[Number(cell.attribs.s ?? -1)] !== 'unseen';
+      texts[column] = isSeen ? text : '';
+      if (!isSeen) hidden += text.length;
+      cells += 1;
+    }
+    rows.push(texts);
+  }
+  return { rows, cells, hidden };
+}
+
+/** Hidden, or of no height or width; what a group folds away opens by its button. */
+function isFolded({ attribs }: Element): boolean {
+  const size = attribs.ht ?? attribs.width;
+  return (
+    (isOn(attribs.hidden) || (size !== undefined && Number(size) === 0)) && !Number(attribs.outlineLevel)
+  );
+}
+
+function isOn(value: string | undefined): boolean {
+  return /^(?:1|true|on)$/.test(value ?? '');
 }
 
 /** The sheets of an .ods file. */
-export async function odsPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; isWhole: boolean }> {
+export async function odsPieces(bytes: Uint8Array): Promise<Sheets> {
   const { root } = parseTree(String(await openArchive(bytes).read('content.xml', 'utf-8')), { xml: true });
+  const hidden = dropUnseen(root);
   const tables = childrenOf(root, 'table:table');
   let left = MOST_CELLS;
   const pieces = tables.slice(0, MOST_SHEETS).flatMap((table) => {
@@ -72,7 +127,7 @@ export async function odsPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; i
     }
     return sheetPieces(table.attribs['table:name'] ?? '', rows);
   });
-  return { pieces, isWhole: left > 0 && tables.length <= MOST_SHEETS };
+  return { pieces, isWhole: left > 0 && tables.length <= MOST_SHEETS, hidden };
 }
 
 const MOST_REPEATED = 50;
@@ -82,7 +137,8 @@ export function openCells(row: Element): string[] {
   const cells: string[] = [];
   for (const cell of row.children) {
     if (typeof cell === 'string' || !/^table:(?:covered-)?table-cell$/.test(cell.name)) continue;
-    const paragraphs = descendants(cell).filter(({ name }) => name === 'text:p');
+    const notes = new Set(childrenOf(cell, 'office:annotation').flatMap((note) => descendants(note)));
+    const paragraphs = childrenOf(cell, 'text:p').filter((paragraph) => !notes.has(paragraph));
     const text = paragraphs.map(openText).join(' ').trim();
     const times = Number(cell.attribs['table:number-columns-repeated'] ?? 1);
     for (let time = 0; time < Math.min(times, text === '' ? MOST_REPEATED : MOST_REPEATED * 4); time += 1)
@@ -152,13 +208,13 @@ function cellText(cell: Element, { shared, formats, dayZero }: Workbook): string
   if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
   if (type !== undefined && type !== 'n') return value;
   const format = formats[Number(style ?? -1)];
-  if (format === undefined || value === '') return value;
+  if (format === undefined || format === 'unseen' || value === '') return value;
   if (format === 'percent') return `${Number((Number(value) * 100).toPrecision(12))}%`;
   if (format === 'duration') return durationText(Number(value));
   return dateText(Number(value), dayZero, format === 'time');
 }
 
-type NumberFormat = 'date' | 'time' | 'duration' | 'percent' | undefined;
+type NumberFormat = 'date' | 'time' | 'duration' | 'percent' | 'unseen' | undefined;
 const BUILT_IN: ReadonlyMap<number, NumberFormat> = new Map([
   [9, 'percent'],
   [10, 'percent'],
@@ -167,14 +223,15 @@ const BUILT_IN: ReadonlyMap<number, NumberFormat> = new Map([
   [46, 'duration'],
 ]);
 
-/** For each cell style whether its number is shown as a date, a time of day, a length of time or per cent. */
-function dateFormats(styles: Element | undefined): NumberFormat[] {
+/** For each cell style whether its number is shown as a date, a time of day, a length of time or per cent, or not at all. */
+function cellFormats(styles: Element | undefined): NumberFormat[] {
   const own = new Map(
     childrenOf(styles, 'numFmt').map(({ attribs }) => [Number(attribs.numFmtId), attribs.formatCode ?? '']),
   );
   const [list] = childrenOf(styles, 'cellXfs');
   return (list === undefined ? [] : elementsOf(list, 'xf')).map(({ attribs }) => {
     const id = Number(attribs.numFmtId);
+    if (/^;;;?$/.test(own.get(id) ?? '')) return 'unseen';
     const written = (own.get(id) ?? '').replace(/"[^"]*"|\\./g, '');
     if (/\[(?:h+|m+|s+)\]/i.test(written)) return 'duration';
     const code = written.replace(/\[[^\]]*\]/g, '');

@@ -3,21 +3,29 @@ import { assemble, type ExtractedDocument, ExtractionError, type Piece } from '.
 import { extractHtml } from '../html/html.ts';
 import { descendants, type Element, parseTree, textContent } from '../html/tree.ts';
 import { markdownTables } from '../table.ts';
+import { dropUnseen } from './open-seen.ts';
 import { childrenOf, openCells, openText } from './spreadsheet.ts';
+import { escapedMarkup, seenWord } from './word.ts';
 
 /** A Word document with its tables and notes. */
 export async function extractWord(bytes: Uint8Array, name: string): Promise<ExtractedDocument> {
   const { default: mammoth } = await import('mammoth');
   // Pictures are not read, and neither unpacked.
   const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
-  const { value } = await mammoth.convertToHtml({ file: openArchive(bytes) } as never, { convertImage });
+  const { archive, hidden, margins, isWhole } = await seenWord(openArchive(bytes));
+  const { value } = await mammoth.convertToHtml({ file: archive } as never, { convertImage });
   if (value.replace(/<[^>]*>/g, '').trim() === '') throw new ExtractionError('is a document without text');
-  return extractHtml(`<main>${value}</main>`, name);
+  const rest = margins.map((line) => `<p>${escapedMarkup(line)}</p>`).join('');
+  const document = extractHtml(`<main>${value}</main><footer>${rest}</footer>`, name);
+  return { ...document, hidden, isWhole: isWhole && document.isWhole };
 }
 
 /** An OpenDocument text with its tables and notes. */
-export async function odtPieces(bytes: Uint8Array): Promise<Piece[]> {
-  const { root } = parseTree(String(await openArchive(bytes).read('content.xml', 'utf-8')), { xml: true });
+export async function odtPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; hidden: number }> {
+  const archive = openArchive(bytes);
+  const root = await xmlOf(archive, 'content.xml');
+  const styles = archive.exists('styles.xml') ? await xmlOf(archive, 'styles.xml') : undefined;
+  const hidden = dropUnseen(root, styles);
   const [body] = childrenOf(root, 'office:text');
   const pieces: Piece[] = [];
   const write = (node: Element, isItem: boolean): void => {
@@ -54,7 +62,12 @@ export async function odtPieces(bytes: Uint8Array): Promise<Piece[]> {
     }
   };
   if (body !== undefined) write(body, false);
-  return pieces;
+  const margins = descendants(styles ?? root)
+    .filter(({ name }) => /^style:(?:header|footer)(?:-left|-first)?$/.test(name))
+    .flatMap((margin) => childrenOf(margin, 'text:p').map(lineOf));
+  for (const text of new Set(margins))
+    if (text !== '') pieces.push({ kind: 'paragraph', region: 'chrome', text });
+  return { pieces, hidden };
 }
 
 function lineOf(node: Element): string {

@@ -11,13 +11,15 @@ export const OUT_OF_MEMORY = 86;
 
 /** Parses what a ParserPool hands to this thread or process, one task after the other; an error's message completes "it ...". */
 export function serveParser<Task, Result>(parse: (task: Task) => Result | Promise<Result>): void {
-  watchBuffers();
   const answer = (task: Task) => {
+    const watch = watchBuffers();
     // Also turns what `parse` throws at once into a rejection.
-    new Promise<Result>((resolve) => resolve(parse(task))).then(
-      (result) => reply({ result }),
-      (error: unknown) => reply({ problem: errorMessage(error) }),
-    );
+    new Promise<Result>((resolve) => resolve(parse(task)))
+      .then(
+        (result) => reply({ result }),
+        (error: unknown) => reply({ problem: errorMessage(error) }),
+      )
+      .finally(() => clearInterval(watch));
   };
   if (parentPort === null) {
     process.on('message', answer as (task: unknown) => void);
@@ -31,9 +33,9 @@ function reply(message: ParserReply<unknown>): void {
   else parentPort.postMessage(message);
 }
 
-/** Buffers do not count towards the limit of a thread's heap. */
-function watchBuffers(): void {
-  setInterval(() => {
+/** Buffers do not count towards the limit of a thread's heap. Only during a task: a thread that rests is not to wake up. */
+function watchBuffers(): NodeJS.Timeout {
+  return setInterval(() => {
     if (process.memoryUsage().arrayBuffers > MOST_BUFFER_BYTES) process.exit(OUT_OF_MEMORY);
   }, LOOK_EVERY_MS).unref();
 }

@@ -1,19 +1,23 @@
 import { connect } from 'node:net';
 import { connectionFailure, errorMessage, systemCode } from '@trunkline/std';
-import type { Agent, fetch as UndiciFetch } from 'undici';
+import type { Dispatcher, fetch as UndiciFetch } from 'undici';
 
 /** The caller has limits of its own, and an answer may be a stream that is silent for long. */
 const settings = { pipelining: 0, headersTimeout: 0, bodyTimeout: 0 };
 
-let loading: Promise<{ agent: Agent; fetch: typeof UndiciFetch }> | undefined;
+let loading: Promise<{ dispatcher: Dispatcher; fetch: typeof UndiciFetch }> | undefined;
 
 /**
  * As `fetch`, over a connection that nothing has used before. A server may close an idle connection just as a request is
  * written to it, and then nobody knows whether it got the request: for those that must not be made twice.
  */
 export async function fetchOnNewConnection(url: string | URL, init: RequestInit = {}): Promise<Response> {
-  loading ??= import('undici').then(({ Agent, fetch }) => ({ agent: new Agent(settings), fetch }));
-  const { agent: dispatcher, fetch } = await loading;
+  loading ??= import('undici').then(({ Agent, EnvHttpProxyAgent, fetch, getGlobalDispatcher }) => {
+    // Node has one of its own where it was told to use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name.
+    const usesProxy = getGlobalDispatcher().constructor.name === EnvHttpProxyAgent.name;
+    return { dispatcher: usesProxy ? new EnvHttpProxyAgent(settings) : new Agent(settings), fetch };
+  });
+  const { dispatcher, fetch } = await loading;
   const headers = Object.fromEntries(new Headers(init.headers));
   const answer = await fetch(url, { ...init, headers, dispatcher } as Parameters<typeof fetch>[1]);
   const { body, status, statusText } = answer;

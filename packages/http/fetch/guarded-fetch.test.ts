@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../fixtures/test-kit.ts';
 import { assertPublicUrl, type Lookup } from './address-policy.ts';
@@ -108,6 +108,100 @@ describe('answers', () => {
     expect(answer.headers.get('x-more')).toBe('1');
   });
 
+  it.each<[string, (bytes: Buffer) => Buffer]>([
+    ['gzip', gzipSync],
+    ['X-GZIP', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+    // With bytes behind its end.
+    ['deflate', (bytes) => Buffer.concat([deflateSync(bytes), Buffer.alloc(100_000, 1)])],
+    ['gzip', (bytes) => Buffer.concat([gzipSync(bytes), Buffer.alloc(100_000)])],
+    // Without the header that the standard asks for.
+    ['deflate', deflateRawSync],
+    ['gzip, br', (bytes) => brotliCompressSync(gzipSync(bytes))],
+    // Cut before its checksum, as some servers send it.
+    ['gzip', (bytes) => gzipSync(bytes).subarray(0, -8)],
+    // Nobody knows how to unpack it, so it comes as it is.
+    ['constructor', (bytes) => bytes],
+  ])('are unpacked from %s', async (encoding, pack) => {
+    const body = Buffer.from('tidal '.repeat(20_000));
+    const web = await startWeb((_request, response) => {
+      response.setHeader('content-encoding', encoding);
+      // In pieces, so that a decoder gets more than one.
+      const packed = pack(body);
+      response.write(packed.subarray(0, 10));
+      setImmediate(() => response.end(packed.subarray(10)));
+    });
+    expect((await open()(web.url)).text()).toBe(body.toString());
+  });
+
+  it.each([
+    ['a body that is not what its encoding says', 'gzip'],
+    ['more encodings than anybody needs', 'gzip, gzip, gzip, gzip, gzip, gzip'],
+  ])('fail for %s', async (_name, encoding) => {
+    const web = await startWeb(
+      (_request, response) => void response.setHeader('content-encoding', encoding).end('plain words'),
+    );
+    expect(await code(open()(web.url))).toBe('fetch_failed');
+  });
+
+  it.each([
+    ['bytes follow its packed body', 'gzip', 200, 'cat'],
+    ['it names too many encodings', 'gzip, gzip, gzip', 'fetch_failed', undefined],
+  ])('let the connection go where %s', async (_name, encoding, expected, body) => {
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    const web = await startWeb((_request, response) => {
+      response.on('close', () => close());
+      response.setHeader('content-encoding', encoding).write(gzipSync('cat'));
+      // It never ends.
+      response.write(Buffer.alloc(10));
+    });
+    const answer = open()(web.url);
+    if (body === undefined) expect(await code(answer)).toBe(expected);
+    else expect([(await answer).status, (await answer).text()]).toEqual([expected, body]);
+    await closed;
+  });
+
+  it('are given up while they are unpacked, however long that takes', async () => {
+    // Ten million times nothing.
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 2 };
+    const packed = brotliCompressSync(Buffer.alloc(200_000_000, gzipSync('')), { params });
+    const controller = new AbortController();
+    const web = await startWeb((request, response) => {
+      request.socket.on('close', () => setTimeout(() => controller.abort(new Error('enough')), 20));
+      response.setHeader('content-encoding', 'gzip, br').end(packed);
+    });
+    await expect(open()(web.url, { signal: controller.signal })).rejects.toThrow('enough');
+  });
+
+  it.each([
+    { method: 'trace' },
+    { method: 'CONNECT' },
+    { headers: { 'Transfer-Encoding': 'chunked' } },
+    { headers: { upgrade: 'websocket' } },
+  ])('come to no request that changes the connection: %o', async (request) => {
+    const web = await startWeb(text('x'));
+    expect(await code(open()(web.url, request))).toBe('fetch_failed');
+    expect(web.requests).toHaveLength(0);
+  });
+
+  it('without a body may name an encoding', async () => {
+    const web = await startWeb((_request, response) => {
+      response.setHeader('content-encoding', 'gzip').end();
+    });
+    const answer = await open()(web.url, { method: 'HEAD' });
+    expect([answer.status, answer.body.byteLength]).toEqual([200, 0]);
+  });
+
+  it('keep every value of a header, and the address without its fragment', async () => {
+    const web = await startWeb((_request, response) => {
+      response.setHeader('set-cookie', ['a=1', 'b=2']).end('x');
+    });
+    const answer = await open()(`${web.url}/page?q=1#part`);
+    expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+    expect(answer.url).toBe(`${web.url}/page?q=1`);
+  });
+
   it('have no body after HEAD', async () => {
     const web = await startWeb(text('body'));
     const answer = await open()(web.url, { method: 'HEAD' });
@@ -134,7 +228,14 @@ describe('answers', () => {
   it('send what they were given', async () => {
     const web = await startWeb((request, response) => void response.end(request.headers['user-agent']));
     expect((await open({ userAgent: 'sample/1.0' })(web.url)).text()).toBe('sample/1.0');
-    expect((await open()(web.url, { headers: { 'user-agent': 'own' } })).text()).toBe('own');
+    expect((await open()(web.url, { headers: { 'User-Agent': 'own' } })).text()).toBe('own');
+  });
+
+  it.each(['GET', 'DELETE', 'POST'])('say how long the body of %s is, and what it is', async (method) => {
+    const web = await startWeb((request, response) => void request.pipe(response));
+    expect((await open()(web.url, { method, body: 'größer' })).text()).toBe('größer');
+    const [{ headers } = { headers: {} }] = web.requests;
+    expect(headers).toMatchObject({ 'content-length': '8', 'content-type': 'text/plain;charset=UTF-8' });
   });
 });
 

@@ -1,5 +1,5 @@
-import { connectionFailure, errorMessage, systemCode } from '@trunkline/std';
-import type { RequestInit, Response } from 'undici';
+import type { IncomingMessage } from 'node:http';
+import { connectionFailure, Deadline, errorMessage, systemCode } from '@trunkline/std';
 import { findHttpError } from '../errors/http-error.ts';
 import {
   type AddressPolicyOptions,
@@ -7,6 +7,7 @@ import {
   fetchErrors,
   parseFetchableUrl,
 } from './address-policy.ts';
+import { exchange, type OutgoingRequest, type ReadLimits, readLimited } from './exchange.ts';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -67,63 +68,84 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const policy = createAddressPolicy(options);
   return async (input, request = {}) => {
     const url = parseFirst(input);
-    const deadline = AbortSignal.timeout(settings.timeoutMs);
-    const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
-    // The client is heavy, and many processes never fetch a page: it is loaded with the first one.
-    const { createGuardedAgent, exchangeOver, undiciFetch } = await import('./guarded-agent.ts');
-    const agent = createGuardedAgent(policy, signal);
+    const deadline = new Deadline({ timeoutMs: settings.timeoutMs, signal: request.signal });
     let isAnswered = false;
     try {
-      const outgoing = firstRequest(url, request, settings.userAgent);
+      const first = firstRequest(url, request, settings.userAgent);
       const follow = { maxRedirects: settings.maxRedirects, allows: request.allowsRedirect };
-      const response = await followRedirects(outgoing, follow, async ({ url, init }) => {
-        const answer = await undiciFetch(url, { ...init, redirect: 'manual', dispatcher: agent, signal });
+      const answer = await followRedirects(first, follow, async (outgoing) => {
+        const response = await exchange(outgoing, policy, deadline.signal);
         isAnswered = true;
-        return answer;
+        return response;
       });
-      return await toGuardedResponse(response, settings);
+      return await toGuardedResponse(answer, settings, deadline.signal);
     } catch (error) {
       throw explain(error, { url, ms: settings.timeoutMs, deadline, given: request.signal, isAnswered });
     } finally {
-      await agent.destroy(exchangeOver);
+      deadline.clear();
     }
   };
 }
 
+/** What would change the connection itself, or how the request is framed on it. */
+const REFUSED_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
+const REFUSED_HEADERS = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
 function firstRequest(url: URL, request: GuardedRequest, userAgent: string): OutgoingRequest {
   const { method = 'GET', headers = {}, body } = request;
-  const init = {
-    method,
+  if (REFUSED_METHODS.has(method.toUpperCase())) throw new TypeError(`the method ${method} is not allowed`);
+  const refused = Object.keys(headers).find((name) => REFUSED_HEADERS.has(name.toLowerCase()));
+  if (refused !== undefined) throw new TypeError(`the header ${refused} is not allowed`);
+  return {
+    url,
+    method: method.toUpperCase(),
     headers: { 'user-agent': userAgent, ...headers },
     ...(body === undefined ? {} : { body }),
   };
-  return { url, init };
+}
+
+/** An answer and the address that it came from. */
+interface Answer {
+  url: URL;
+  response: IncomingMessage;
 }
 
 async function followRedirects(
   first: OutgoingRequest,
   { maxRedirects, allows = () => true }: { maxRedirects: number; allows?: GuardedRequest['allowsRedirect'] },
-  send: (request: OutgoingRequest) => Promise<Response>,
-): Promise<Response> {
+  send: (request: OutgoingRequest) => Promise<IncomingMessage>,
+): Promise<Answer> {
   let request = first;
   for (let count = 0; ; count += 1) {
     const response = await send(request);
-    if (maxRedirects === 0 || !isRedirect(response)) return response;
+    if (maxRedirects === 0 || !isRedirect(response)) return { url: request.url, response };
+    response.destroy();
     if (count === maxRedirects) throw fetchErrors.redirects_exceeded({ count: maxRedirects });
-    await response.body?.cancel();
     request = redirected(request, response);
     const { url } = request;
     if (!allows(url)) throw fetchErrors.redirect_refused({ url: url.href.slice(0, MAX_QUOTED_URL) });
   }
 }
 
-async function toGuardedResponse(response: Response, limits: ReadLimits): Promise<GuardedResponse> {
-  const { body, truncated } = await readLimited(response, limits);
-  const declared = response.headers.get('content-type') ?? '';
+async function toGuardedResponse(
+  { url, response }: Answer,
+  limits: ReadLimits,
+  signal: AbortSignal,
+): Promise<GuardedResponse> {
+  const { body, truncated } = await readLimited(response, limits, signal);
+  const declared = response.headers['content-type'] ?? '';
   return {
-    status: response.status,
-    url: response.url,
-    headers: new Headers([...response.headers]),
+    status: response.statusCode ?? 0,
+    url: url.href.slice(0, url.href.length - url.hash.length),
+    headers: headersOf(response),
     contentType: (declared.split(';')[0] ?? '').trim().toLowerCase(),
     body,
     truncated,
@@ -131,10 +153,17 @@ async function toGuardedResponse(response: Response, limits: ReadLimits): Promis
   };
 }
 
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  return headers;
+}
+
 interface FailureContext {
   url: URL;
   ms: number;
-  deadline: AbortSignal;
+  deadline: Deadline;
   given: AbortSignal | undefined;
   isAnswered: boolean;
 }
@@ -144,7 +173,7 @@ function explain(error: unknown, context: FailureContext): unknown {
   const { url, ms, deadline, given, isAnswered } = context;
   if (given?.aborted) return given.reason;
   const host = url.hostname;
-  const ours = findHttpError(error) ?? (deadline.aborted && fetchErrors.fetch_timeout({ host, ms }));
+  const ours = findHttpError(error) ?? (deadline.isExpired && fetchErrors.fetch_timeout({ host, ms }));
   const explained = ours || fetchErrors.fetch_failed({ host, reason: errorMessage(error) }, { cause: error });
   // Another failure may quote: a certificate says for which names it is.
   if (!isAnswered && (ours || isConnectionFailure(error))) unanswered.add(explained);
@@ -196,46 +225,18 @@ function decoderFor(label: string): TextDecoder {
   }
 }
 
-interface ReadLimits {
-  maxBytes: number;
-  overflow: 'refuse' | 'cut';
-}
-
-/** Reads the decoded body and stops as soon as it is too long; a small compressed body may unpack to a huge one. */
-async function readLimited(
-  response: Response,
-  { maxBytes, overflow }: ReadLimits,
-): Promise<{ body: Uint8Array; truncated: boolean }> {
-  if (response.body === null) return { body: new Uint8Array(), truncated: false };
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-    const room = maxBytes - size;
-    chunks.push(chunk.byteLength > room ? chunk.subarray(0, room) : chunk);
-    size += chunk.byteLength;
-    if (size > maxBytes) break;
-  }
-  if (size > maxBytes && overflow === 'refuse') throw fetchErrors.response_too_large({ bytes: maxBytes });
-  return { body: Buffer.concat(chunks), truncated: size > maxBytes };
-}
-
-interface OutgoingRequest {
-  url: URL;
-  init: RequestInit & { method: string; headers: Readonly<Record<string, string>> };
-}
-
-function isRedirect(response: Response): boolean {
-  return REDIRECTS.has(response.status) && response.headers.has('location');
+function isRedirect({ statusCode = 0, headers }: IncomingMessage): boolean {
+  return REDIRECTS.has(statusCode) && headers.location !== undefined;
 }
 
 /** The request to send next, as browsers would: 303, and 301 or 302 after a POST, become a GET. */
-function redirected(request: OutgoingRequest, response: Response): OutgoingRequest {
-  const url = redirectTarget(request.url, response.headers.get('location') ?? '');
-  const { method, headers, ...rest } = request.init;
+function redirected(request: OutgoingRequest, response: IncomingMessage): OutgoingRequest {
+  const url = redirectTarget(request.url, response.headers.location ?? '');
+  const { method, headers, body } = request;
   const kept = url.origin === request.url.origin ? headers : harmless(headers);
-  if (!becomesGet(method, response.status)) return { url, init: { ...rest, method, headers: kept } };
-  const { body: _dropped, ...bodiless } = rest;
-  return { url, init: { ...bodiless, method: method === 'HEAD' ? 'HEAD' : 'GET', headers: kept } };
+  if (becomesGet(method, response.statusCode ?? 0))
+    return { url, method: method === 'HEAD' ? 'HEAD' : 'GET', headers: kept };
+  return { url, method, headers: kept, ...(body !== undefined && { body }) };
 }
 
 function redirectTarget(base: URL, location: string): URL {

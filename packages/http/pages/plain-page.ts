@@ -16,7 +16,7 @@ button[value="allow"] { background: var(--accent); color: var(--paper); }
 a:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 `;
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+let styleHash: string | undefined;
 
 interface PlainPage {
   title: string;
@@ -56,11 +56,12 @@ ${links.length === 0 ? '' : linksHtml(links)}
 </body>
 </html>
 `;
+  styleHash ??= createHash('sha256').update(STYLE).digest('base64');
   // Browsers follow a redirect after a form only to where the policy lets it go.
   const target = form === undefined ? "'none'" : `'self' ${form.leadsTo}`;
   return context.body(html, status as 200, {
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action ${target}; base-uri 'none'; frame-ancestors 'none'`,
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${target}; base-uri 'none'; frame-ancestors 'none'`,
     'cache-control': 'no-store',
     // Without a referrer, browsers name no origin with a form either.
     ...(form && { 'referrer-policy': 'same-origin' }),

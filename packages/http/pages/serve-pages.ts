@@ -9,8 +9,6 @@ import { getMimeType } from 'hono/utils/mime';
 import { PAGE_POLICY } from '../app/request-frame.ts';
 import { httpErrors } from '../errors/http-error.ts';
 
-const compress = promisify(gzip);
-
 const MIN_GZIP_BYTES = 1024;
 
 const PACKABLE = /^(?:text\/|image\/svg|application\/(?:json|manifest\+json|xml|wasm))/;
@@ -167,7 +165,7 @@ async function loadFile(path: string, modifiedAt: number): Promise<CachedFile> {
     hash: createHash('sha256').update(body).digest('base64url').slice(0, 22),
     async gzip() {
       if (!isPackable) return undefined;
-      packed ??= compress(body);
+      packed ??= promisify(gzip)(body);
       return packed;
     },
   };

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, type Environment, parseYaml } from '@trunkline/config';
-import { errorMessage, systemCode } from '@trunkline/std';
+import { BoundedMap, errorMessage, systemCode } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -93,12 +93,16 @@ export interface ModelsFileOptions {
 /** A look costs a few microseconds; models are asked for many times in a step. */
 const checkMs = 20;
 
+const mostProfiles = 100;
+
 /** The operator's models: `models.yaml`, the same for all services, read again whenever it changes. */
 export class ModelsFile {
   readonly file: string;
   readonly #options: ModelsFileOptions;
   readonly #now: () => number;
   #config: ModelsConfig;
+  /** Put together once for each state of the file: a turn asks for them dozens of times. */
+  readonly #profiles = new BoundedMap<string, Readonly<Partial<ModelProfile>>>(mostProfiles);
   #mark: string;
   #checkedAt: number;
 
@@ -112,14 +116,28 @@ export class ModelsFile {
     this.#config = this.#read();
   }
 
+  /** What the file says now; another object whenever it has changed. */
+  get state(): object {
+    this.#refresh();
+    return this.#config;
+  }
+
   role(role: ModelRole): RoleModel | undefined {
     this.#refresh();
     return this.#config.roles[role];
   }
 
-  /** What the file says of a model. */
-  profile(modelId: string): Partial<ModelProfile> {
+  /** What the file says of a model; the same object as long as the file stays as it is. */
+  profile(modelId: string): Readonly<Partial<ModelProfile>> {
     this.#refresh();
+    const known = this.#profiles.get(modelId);
+    if (known !== undefined) return known;
+    const profile = this.#joinFacts(modelId);
+    this.#profiles.set(modelId, profile);
+    return profile;
+  }
+
+  #joinFacts(modelId: string): Partial<ModelProfile> {
     const { models } = this.#config;
     const patterns = Object.keys(models).filter((name) => name !== modelId && matchesName(name, modelId));
     return Object.assign({}, ...[...patterns, modelId].map((name) => factsOf(models[name] ?? {})));
@@ -175,7 +193,7 @@ export class ModelsFile {
     const document = parseDocument(before ?? '');
     edit(document);
     const text = String(document);
-    this.#config = this.#parse(text);
+    this.#use(this.#parse(text));
     await writeFileAtomic(this.file, text, before === undefined ? { mode: 0o600 } : { over: before });
     this.#mark = markOf(this.file);
   }
@@ -188,11 +206,16 @@ export class ModelsFile {
     if (mark === this.#mark) return;
     this.#mark = mark;
     try {
-      this.#config = this.#read();
+      this.#use(this.#read());
     } catch (error) {
       const facts = { file: this.file, problem: errorMessage(error) };
       this.#options.logger?.warn(facts, 'failed to read models file; the last good one stays');
     }
+  }
+
+  #use(config: ModelsConfig): void {
+    this.#config = config;
+    this.#profiles.clear();
   }
 
   #read(): ModelsConfig {

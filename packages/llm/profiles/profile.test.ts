@@ -10,8 +10,8 @@ import { learn, type ModelProfile, profileOf } from './profile.ts';
 describe('profile', () => {
   afterEach(stopServers);
 
-  const at = (url: string, model: string, configured: Partial<ModelProfile> = {}) =>
-    createModelGateway({ url, model, profiles: () => configured }).languageModel();
+  const at = (url: string, model: string, configured: () => Partial<ModelProfile> = () => ({})) =>
+    createModelGateway({ url, model, profiles: configured }).languageModel();
 
   describe('the kind of an endpoint', () => {
     it.each([
@@ -79,11 +79,11 @@ describe('profile', () => {
     });
 
     it('is overridden by the configuration, and follows it', () => {
-      const configured: Partial<ModelProfile> = { contextTokens: 8192 };
-      const model = at('https://api.openai.com/v1', 'gpt-4o', configured);
+      let configured: Partial<ModelProfile> = { contextTokens: 8192 };
+      const model = at('https://api.openai.com/v1', 'gpt-4o', () => configured);
       expect(profileOf(model).contextTokens).toBe(8192);
-      configured.idleMs = 7;
-      expect(profileOf(model).idleMs).toBe(7);
+      configured = { ...configured, idleMs: 7 };
+      expect(profileOf(model)).toMatchObject({ contextTokens: 8192, idleMs: 7 });
     });
 
     it('learns for every gateway to the endpoint, and tells of it once', () => {
@@ -104,7 +104,7 @@ describe('profile', () => {
         tools: 'none',
         contextTokens: 4096,
       });
-      const set = at('http://learner.lan/v1', 'small', { contextTokens: 32_768 });
+      const set = at('http://learner.lan/v1', 'small', () => ({ contextTokens: 32_768 }));
       expect(profileOf(set)).toMatchObject({ tools: 'none', contextTokens: 32_768 });
       expect(profileOf(at('http://learner.lan/v1', 'other')).tools).toBe('native');
     });

@@ -12,8 +12,8 @@ export type { ModelProfile } from './table.ts';
 export interface ModelOrigin {
   endpoint: Endpoint;
   modelId: string;
-  /** Facts from the configuration, as they are now. */
-  configured: () => Partial<ModelProfile>;
+  /** Facts from the configuration, as they are now; never changed in place. */
+  configured: () => Readonly<Partial<ModelProfile>>;
   logger?: Logger | undefined;
 }
 
@@ -34,7 +34,7 @@ export function originOf(model: object): ModelOrigin | undefined {
 }
 
 /** How a model behaves, as far as is known now: by the table, the configuration and what was learned. */
-export function profileOf(model: object): ModelProfile {
+export function profileOf(model: object): Readonly<ModelProfile> {
   const origin = originOf(model);
   return origin === undefined ? profileFromTable('other', '', false) : profileAt(origin);
 }
@@ -55,11 +55,26 @@ export function answerLimitOf(model: object): number | undefined {
   return originOf(model)?.configured().outputTokens;
 }
 
-export function profileAt({ endpoint, modelId, configured }: ModelOrigin): ModelProfile {
+/** The last profile of each place, and what it was put together from; each step of a turn asks several times. */
+const joined = new WeakMap<ModelOrigin, { own: object; seen: object | undefined; profile: ModelProfile }>();
+
+export function profileAt(origin: ModelOrigin): Readonly<ModelProfile> {
+  const own = origin.configured();
+  const seen = learned.get(keyOf(origin));
+  const known = joined.get(origin);
+  if (known?.own === own && known.seen === seen) return known.profile;
+  const profile = joinProfile(origin, own, seen);
+  joined.set(origin, { own, seen, profile });
+  return profile;
+}
+
+function joinProfile(
+  { endpoint, modelId }: ModelOrigin,
+  own: Partial<ModelProfile>,
+  seen: Partial<ModelProfile> = {},
+): ModelProfile {
   const { baseUrl } = endpoint;
   const table = profileFromTable(endpointKind(baseUrl), modelId, isLocalAddress(baseUrl));
-  const own = configured();
-  const seen = learned.get(keyOf({ endpoint, modelId })) ?? {};
   const price = own.price ?? priceOf(modelId);
   const window = own.contextTokens ?? seen.contextTokens ?? table.contextTokens;
   return {

@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { ModelError } from '../model-error.ts';
 
@@ -74,11 +74,16 @@ async function send(url: URL, { headers, body, signal }: PostOptions): Promise<S
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const open = url.protocol === 'https:' ? secureRequest : plainRequest;
   const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  const request = open(url, { method: 'POST', headers: { ...headers, ...length } }, resolve);
-  request.on('error', reject);
+  const request = open(url, { method: 'POST', headers: { ...headers, ...length } });
+  let underway: ClientRequest | IncomingMessage = request;
+  request.on('error', reject).on('response', (response) => {
+    // Once the response is whole, the request's connection may be idle already: an error there would end the process.
+    underway = response;
+    resolve(response);
+  });
   // Node's own option for a signal makes an error with its stack for every call, also when it is over.
-  if (signal?.aborted) request.destroy(new ModelError('aborted'));
-  const abort = () => void request.destroy(new ModelError('aborted'));
+  const abort = () => void underway.destroy(new ModelError('aborted'));
+  if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
   const detach = () => signal?.removeEventListener('abort', abort);
   request.once('close', detach);

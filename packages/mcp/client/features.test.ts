@@ -47,7 +47,7 @@ async function example(): Promise<McpServerConfig> {
   return { name: 'sdk', url: (await started).url };
 }
 
-describe('the example server of the official SDK', { timeout: 120_000 }, () => {
+describe('the example server of the official SDK', () => {
   it('offers its resources as one tool, whose results come from outside', async () => {
     const { clients, call } = await open([await example()]);
     const tool = clients.tools.find(({ name }) => name === 'sdk_resources');

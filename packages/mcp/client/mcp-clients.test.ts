@@ -20,7 +20,7 @@ const cleanups: (() => unknown)[] = [];
 const logger = { warn: (fields: object) => void warnings.push(fields as never) };
 /** Programs take their time to start on a busy machine. */
 const patience = { timeoutMs: 45_000 };
-const longTest = { timeout: 60_000 };
+const longTest = { timeout: 240_000 };
 
 beforeEach(() => {
   warnings = [];

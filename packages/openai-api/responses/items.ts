@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { openAiErrors } from '../errors.ts';
 import { messagePart, type RequestMessage } from '../request.ts';
+import { functionName, requestTool } from './tools.ts';
 
 export const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
 type Part = z.output<typeof contentPart>;
 
-/** An item of `input`: a message, a function call, its output, thoughts, or a reference to an earlier item. */
+/** An item of `input`: a message, a call of a function or custom tool, its output, thoughts, or a reference to an earlier item. */
 export const inputItem = z.looseObject({
   type: z.string().nullish(),
   id: z.string().nullish(),
@@ -14,7 +15,11 @@ export const inputItem = z.looseObject({
   call_id: z.string().optional(),
   name: z.string().optional(),
   arguments: z.string().optional(),
+  /** Of a custom tool. */
+  input: z.string().optional(),
   output: z.union([z.string(), z.array(contentPart)]).nullish(),
+  /** Of `additional_tools`. */
+  tools: z.array(requestTool).nullish(),
 });
 type InputItem = z.output<typeof inputItem>;
 
@@ -24,6 +29,8 @@ export type Item = InputItem & { type: string; id: string };
 const prefixes: Record<string, string> = {
   function_call: 'fc',
   function_call_output: 'fco',
+  custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
   reasoning: 'rs',
   image_generation_call: 'ig',
   compaction: 'cmp',
@@ -86,18 +93,23 @@ export function toMessages(
   for (const item of items) {
     const last = messages.at(-1);
     if (item.type === 'message') messages.push(messageOf(item));
-    else if (item.type === 'function_call') {
+    else if (item.type === 'function_call' || item.type === 'custom_tool_call') {
       const calls = [callOf(item)];
       if (last?.role !== 'assistant')
         messages.push({ role: 'assistant', content: null, tool_calls: calls, ...markOf(item) });
       else Object.assign(last, { tool_calls: [...(last.tool_calls ?? []), ...calls] }, markOf(item));
-    } else if (item.type === 'function_call_output') messages.push(resultOf(item));
+    } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
+      messages.push(resultOf(item));
     else if (item.type === 'image_generation_call') messages.push(pictureOf(item));
     else if (item.type === 'compaction') messages.push(summaryOf(item, open));
-    else if (item.type !== 'reasoning') throw refuse(`input items of type "${item.type}" are not supported`);
+    else if (!toldElsewhere.has(item.type))
+      throw refuse(`input items of type "${item.type}" are not supported`);
   }
   return messages;
 }
+
+/** Thoughts, tools, and searches of another service's, whose answer says what they found. */
+const toldElsewhere = new Set(['reasoning', 'additional_tools', 'web_search_call']);
 
 /** Models take pictures from the user alone. */
 function pictureOf({ result, output_format: format }: Item): RequestMessage {
@@ -170,17 +182,15 @@ function chatPart(part: Part): unknown {
   }
 }
 
-function callOf({ call_id: id, name, arguments: given = '{}' }: Item) {
-  if (id === undefined || name === undefined) throw refuse('a function_call needs call_id and name');
-  return { id, type: 'function', function: { name, arguments: given } };
+function callOf({ type, call_id: id, name, namespace, arguments: given = '{}', input = '' }: Item) {
+  if (id === undefined || name === undefined) throw refuse(`a ${type} needs call_id and name`);
+  const written = type === 'custom_tool_call' ? JSON.stringify({ input }) : given;
+  return { id, type: 'function', function: { name: functionName({ name, namespace }), arguments: written } };
 }
 
-function resultOf({ call_id, output }: Item): RequestMessage {
-  if (call_id === undefined) throw refuse('a function_call_output needs the call_id of its call');
-  const parts = Array.isArray(output) ? output : [];
-  const other = parts.find(({ type }) => type !== 'input_text' && type !== 'output_text');
-  if (other !== undefined) throw refuse(`the output of a function may be text, not "${other.type}"`);
-  const content = typeof output === 'string' ? output : parts.map(({ text = '' }) => text).join('\n');
+function resultOf({ type, call_id, output }: Item): RequestMessage {
+  if (call_id === undefined) throw refuse(`a ${type} needs the call_id of its call`);
+  const content = Array.isArray(output) ? output.map(readPart) : (output ?? '');
   return { role: 'tool', tool_call_id: call_id, content };
 }
 

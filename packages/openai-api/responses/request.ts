@@ -2,13 +2,7 @@ import { z } from 'zod';
 import { openAiErrors } from '../errors.ts';
 import type { CompletionRequest, RequestMessage } from '../request.ts';
 import { contentPart, inputItem } from './items.ts';
-
-const functionTool = z.looseObject({
-  type: z.string(),
-  name: z.string().optional(),
-  description: z.string().nullish(),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
-});
+import { asFunctions, checkTools, chosenFunction, requestTool, toolChoice } from './tools.ts';
 
 const mostPairs = 16;
 export const metadata = z
@@ -26,13 +20,8 @@ export const responseRequest = z.looseObject({
   store: z.boolean().nullish(),
   stream: z.boolean().nullish(),
   metadata: metadata.nullish(),
-  tools: z.array(functionTool).nullish(),
-  tool_choice: z
-    .union([
-      z.enum(['none', 'auto', 'required']),
-      z.looseObject({ type: z.string(), name: z.string().optional() }),
-    ])
-    .nullish(),
+  tools: z.array(requestTool).nullish(),
+  tool_choice: toolChoice.nullish(),
   text: z
     .looseObject({
       format: z
@@ -70,8 +59,8 @@ const neverTaken: Record<string, readonly unknown[]> = {
   service_tier: ['auto', 'default'],
 };
 
-/** Clients send it unasked, and nothing here encrypts thoughts. */
-const encryptedThoughts = 'reasoning.encrypted_content';
+/** Clients send these unasked: nothing here encrypts thoughts, and no search is one of the caller's. */
+const emptyIncludes = /^(reasoning\.encrypted_content|web_search_call\..+)$/;
 
 /** Refuses by name what cannot be done; gives the parameters that have no effect. */
 export function checkParameters(request: ResponseRequest): string[] {
@@ -79,11 +68,15 @@ export function checkParameters(request: ResponseRequest): string[] {
     const value = request[name];
     if (value !== undefined && value !== null && !usual.includes(value)) throw unsupported(name);
   }
-  const tool = (request.tools ?? []).findIndex(({ type, name }) => type !== 'function' || !name);
-  if (tool >= 0) throw unsupported(`tools[${tool}]`, 'only tools of type "function", with a name, are');
+  const { refused, ignored: hosted } = checkTools(request.tools);
+  if (refused !== undefined)
+    throw unsupported(
+      `${refused.place} of type "${refused.type}"`,
+      'tools of type "function", "custom" and "namespace", with names, are',
+    );
   const { tool_choice: choice, background, store } = request;
-  if (typeof choice === 'object' && choice !== null && (choice.type !== 'function' || !choice.name))
-    throw unsupported('tool_choice', 'name a function, or choose none, auto or required;');
+  if (chosenFunction(choice, request.tools) === undefined)
+    throw unsupported('tool_choice', 'name a function or custom tool, or choose none, auto or required;');
   if (background && store === false)
     throw refuse('background needs store: leave store out, or set it to true', 'background');
   const conversation = conversationOf(request);
@@ -91,10 +84,10 @@ export function checkParameters(request: ResponseRequest): string[] {
     throw refuse('conversation and previous_response_id exclude each other: name one', 'conversation');
   if (conversation !== undefined && store === false)
     throw refuse('conversation needs store: leave store out, or set it to true', 'conversation');
-  const include = (request.include ?? []).find((each) => each !== encryptedThoughts);
+  const include = (request.include ?? []).find((each) => !emptyIncludes.test(each));
   if (include !== undefined) throw unsupported(`include "${include}"`);
   const ignored = ['prompt_cache_key', 'safety_identifier'].filter((name) => request[name]);
-  return [...ignored, ...(request.include?.length ? ['include'] : [])];
+  return [...ignored, ...hosted, ...(request.include?.length ? ['include'] : [])];
 }
 
 /** The id of the conversation that a request belongs to. */
@@ -139,14 +132,8 @@ export function toCompletionRequest(
       ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
       ...conversation,
     ],
-    tools: tools?.map(({ name = '', description, parameters }) => ({
-      type: 'function',
-      function: { name, ...(description && { description }), ...(parameters && { parameters }) },
-    })),
-    tool_choice:
-      typeof choice === 'object' && choice !== null
-        ? { type: 'function', function: { name: choice.name ?? '' } }
-        : choice,
+    tools: asFunctions(tools, choice),
+    tool_choice: chosenFunction(choice, tools)?.choice,
     response_format: responseFormat(text?.format),
     max_completion_tokens: request.max_output_tokens,
     reasoning_effort: request.reasoning?.effort,

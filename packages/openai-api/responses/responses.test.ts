@@ -8,7 +8,14 @@ import { temporaryDirectory } from '@trunkline/testing';
 import OpenAI, { type APIError } from 'openai';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Answer, type AnswerEvent, mountOpenAiApi, openAiErrorBody, Responses } from '../index.ts';
+import {
+  type Answer,
+  type AnswerEvent,
+  mountOpenAiApi,
+  openAiErrorBody,
+  Responses,
+  type ToolCall,
+} from '../index.ts';
 
 /** A service with tasks whose one model answers by what the test brings. */
 class Toy {
@@ -257,7 +264,11 @@ describe('a response', () => {
       ['max_tool_calls', { max_tool_calls: 3 }],
       ['top_logprobs', { top_logprobs: 2 }],
       ['service_tier', { service_tier: 'flex' }],
-      ['tools', { tools: [{ type: 'web_search' }] }],
+      ['tools', { tools: [{ type: 'file_search', vector_store_ids: ['v'] }] }],
+      ['tools', { tools: [{ type: 'function' }] }],
+      ['tools', { tools: [{ type: 'namespace', tools: [weather] }] }],
+      ['tools', { tools: [{ type: 'namespace', name: 'inner', tools: [weather, { type: 'mcp' }] }] }],
+      ['tools', { input: [{ type: 'additional_tools', role: 'developer', tools: [{ type: 'mcp' }] }] }],
       ['tool_choice', { tool_choice: { type: 'web_search' } }],
       ['include', { include: ['message.output_text.logprobs'] }],
       ['background', { background: true, store: false }],
@@ -307,6 +318,211 @@ describe('a response', () => {
       .withResponse();
     expect(response.headers.get('x-ignored-parameters')).toBe('prompt_cache_key, include, top_p');
     expect(data).toMatchObject({ ignored_parameters: ['prompt_cache_key', 'include', 'top_p'] });
+  });
+});
+
+describe('tools of the caller', () => {
+  const patch = {
+    type: 'custom' as const,
+    name: 'apply_patch',
+    description: 'Changes files.',
+    format: { type: 'grammar' as const, syntax: 'lark' as const, definition: 'start: "*** Begin"' },
+  };
+  const files = {
+    type: 'namespace' as const,
+    name: 'files',
+    description: 'Files of the person.',
+    tools: [{ type: 'function' as const, name: 'read', parameters: { type: 'object' } }, patch],
+  };
+  const call = (id: string, name: string, given: string): ToolCall => ({
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+  });
+  const calling = (...toolCalls: ToolCall[]): Answer =>
+    async function* () {
+      yield { ...end, finishReason: 'tool_calls', toolCalls };
+    };
+
+  // As Codex does: most of its tools are in namespaces, and the newest models get theirs as an item of the input.
+  it('may be in namespaces, take text, and come as an item of the input', async () => {
+    toy = await new Toy().start();
+    toy.answer = calling(
+      call('c1', 'files__read', '{"path":"a"}'),
+      call('c2', 'files__apply_patch', '{"input":"*** Begin"}'),
+      call('c3', 'exec', '"ls"'),
+      call('c4', 'exec', 'ls -l'),
+      call('c5', 'weather', '{}'),
+    );
+    const exec = { type: 'custom' as const, name: 'exec' };
+    const body = {
+      model: 'toy',
+      store: false,
+      tools: [weather, files],
+      input: [
+        { type: 'additional_tools' as const, role: 'developer' as const, tools: [exec] },
+        { role: 'user' as const, content: 'Change a.' },
+      ],
+    };
+    const expected = [
+      { type: 'function_call', namespace: 'files', name: 'read', call_id: 'c1', arguments: '{"path":"a"}' },
+      {
+        type: 'custom_tool_call',
+        namespace: 'files',
+        name: 'apply_patch',
+        call_id: 'c2',
+        input: '*** Begin',
+      },
+      { type: 'custom_tool_call', name: 'exec', call_id: 'c3', input: 'ls' },
+      { type: 'custom_tool_call', name: 'exec', call_id: 'c4', input: 'ls -l' },
+      { type: 'function_call', name: 'weather', call_id: 'c5', arguments: '{}' },
+    ];
+    const { responses } = toy.client();
+    const whole = await responses.create(body);
+    expect(whole.output).toMatchObject(expected);
+    expect(whole.output[2]).not.toHaveProperty('namespace');
+    const given: string[] = [];
+    const stream = responses.stream(body);
+    stream.on('event', (event) => {
+      if (event.type === 'response.custom_tool_call_input.done') given.push(event.input);
+      if (event.type === 'response.output_item.added' && event.item.type === 'custom_tool_call')
+        expect(event.item.input).toBe('');
+    });
+    expect((await stream.finalResponse()).output).toMatchObject(expected);
+    expect(given).toEqual(['*** Begin', 'ls', 'ls -l']);
+
+    const functions = toy.seen[0]?.request.tools?.map((tool) => tool.function) ?? [];
+    expect(functions.map(({ name }) => name)).toEqual([
+      'weather',
+      'files__read',
+      'files__apply_patch',
+      'exec',
+    ]);
+    const [, read, change] = functions;
+    expect(read).toMatchObject({
+      description: 'files: Files of the person.',
+      parameters: { type: 'object' },
+    });
+    expect(change?.description).toBe('Changes files.\n\nThe text follows this grammar:\nstart: "*** Begin"');
+    expect(change?.parameters).toMatchObject({
+      properties: { input: { type: 'string' } },
+      required: ['input'],
+    });
+    expect(toy.seen[0]?.request.messages).toEqual([{ role: 'user', content: 'Change a.' }]);
+  });
+
+  it('are answered by items of their kind, with pictures, also by previous_response_id', async () => {
+    toy = new Toy();
+    toy.images = true;
+    await toy.start();
+    toy.answer = calling(call('c1', 'files__apply_patch', '{"input":"p"}'), call('c2', 'files__read', '{}'));
+    const { responses } = toy.client();
+    const first = await responses.create({ model: 'toy', input: 'Change a.', tools: [files] });
+    const image_url = 'data:image/png;base64,AAAA';
+    const results = [
+      { type: 'custom_tool_call_output' as const, call_id: 'c1', output: 'Done' },
+      {
+        type: 'function_call_output' as const,
+        call_id: 'c2',
+        output: [
+          { type: 'input_text' as const, text: 'A picture' },
+          { type: 'input_image' as const, image_url, detail: 'auto' as const },
+        ],
+      },
+    ];
+    await responses.create({ model: 'toy', previous_response_id: first.id, input: results, tools: [files] });
+    const inline = [{ role: 'user' as const, content: 'Change a.' }, ...first.output, ...results];
+    await responses.create({ model: 'toy', input: inline as OpenAI.Responses.ResponseInput, tools: [files] });
+    for (const { request } of toy.seen.slice(1))
+      expect(request.messages.slice(1)).toMatchObject([
+        {
+          role: 'assistant',
+          tool_calls: [
+            { id: 'c1', function: { name: 'files__apply_patch', arguments: '{"input":"p"}' } },
+            { id: 'c2', function: { name: 'files__read', arguments: '{}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'Done' },
+        {
+          role: 'tool',
+          tool_call_id: 'c2',
+          content: [
+            { type: 'text', text: 'A picture' },
+            { type: 'image_url', image_url: { url: image_url } },
+          ],
+        },
+      ]);
+  });
+
+  it('are chosen by name, and allowed_tools leaves some out', async () => {
+    toy = await new Toy().start();
+    const ask = async (tool_choice: object) => {
+      const body = { model: 'toy', input: 'Hi', tools: [weather, files], tool_choice };
+      await toy.client().responses.create(body as OpenAI.Responses.ResponseCreateParamsNonStreaming);
+      const { tools, tool_choice: choice } = toy.seen.at(-1)?.request ?? {};
+      return [tools?.map((tool) => tool.function.name), choice];
+    };
+    const all = ['weather', 'files__read', 'files__apply_patch'];
+    const chosen = (name: string) => ({ type: 'function', function: { name } });
+    expect(await ask({ type: 'custom', name: 'apply_patch' })).toEqual([all, chosen('files__apply_patch')]);
+    expect(await ask({ type: 'function', name: 'weather' })).toEqual([all, chosen('weather')]);
+    const tools = [
+      { type: 'function', name: 'weather' },
+      { type: 'custom', name: 'apply_patch' },
+    ];
+    expect(await ask({ type: 'allowed_tools', mode: 'required', tools })).toEqual([
+      ['weather', 'files__apply_patch'],
+      'required',
+    ]);
+  });
+
+  it('have names that models take, however long that of the namespace is', async () => {
+    toy = await new Toy().start();
+    const name = 'mcp__a_server_with_quite_a_long_name_that_somebody_gave_it__';
+    const tools = ['read_text_of_file', 'read_text_of_files'].map((each) => ({
+      type: 'function' as const,
+      name: each,
+    }));
+    await toy.client().responses.create({
+      input: 'Hi',
+      tools: [{ type: 'namespace', name, description: '', tools }],
+    });
+    const names = toy.seen[0]?.request.tools?.map((tool) => tool.function.name) ?? [];
+    expect(new Set(names).size).toBe(2);
+    for (const each of names) expect(each).toMatch(/^mcp__a_server_with[a-z_]+_[0-9a-f]{8}$/);
+    expect(names.map((each) => each.length)).toEqual([64, 64]);
+    toy.answer = calling(call('c1', names[1] ?? '', '{}'));
+    const { output } = await toy.client().responses.create({
+      input: 'Hi',
+      tools: [{ type: 'namespace', name, description: '', tools }],
+    });
+    expect(output).toMatchObject([{ namespace: name, name: 'read_text_of_files' }]);
+  });
+
+  it('may hold a search of the web, which the answer says is not given', async () => {
+    toy = await new Toy().start();
+    const { data, response } = await toy
+      .client()
+      .responses.create({
+        input: [
+          { role: 'user', content: 'Hi' },
+          {
+            type: 'web_search_call',
+            id: 'ws_1',
+            status: 'completed',
+            action: { type: 'search', query: 'x', queries: ['x'] },
+          },
+          { role: 'assistant', content: 'Found.' },
+          { role: 'user', content: 'And?' },
+        ],
+        tools: [weather, { type: 'web_search' }, { type: 'web_search_preview_2025_03_11' }],
+        include: ['web_search_call.action.sources'],
+      })
+      .withResponse();
+    expect(response.headers.get('x-ignored-parameters')).toBe('tools[1], tools[2], include');
+    expect(data.output_text).toBe('Yes.');
+    expect(toy.seen[0]?.request.tools).toHaveLength(1);
+    expect(toy.seen[0]?.request.messages).toHaveLength(3);
   });
 });
 

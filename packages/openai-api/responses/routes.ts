@@ -27,6 +27,7 @@ import {
 } from './request.ts';
 import type { Responses } from './responses.ts';
 import { isRunning, type StoredResponse } from './store.ts';
+import { allTools } from './tools.ts';
 import { type ResponseEvent, ResponseWriter, usageBody } from './writer.ts';
 
 const { response_not_found } = defineErrors({
@@ -154,15 +155,17 @@ async function respond<Caller>(
   api: OpenAiApi,
   { kept, engine }: Pick<ResponsesApi, 'kept' | 'engine'>,
 ): Promise<Response> {
-  const request = { ...body, model: body.model || api.defaultModel?.() || '' };
-  const answer = requireModel(api, request.model);
+  const model = body.model || api.defaultModel?.() || '';
+  const answer = requireModel(api, model);
   const principal = context.get('principal');
   const logger = context.get('logger');
-  const hasNoEffect = checkParameters(request);
+  checkParameters(body);
   const id = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
-  const named = conversationOf(request);
-  const input = readInput(request.input, id, (item) => kept.store.findItems(item, principal, named));
-  const conversation = continued(earlier(request, kept, principal, input), input);
+  const named = conversationOf(body);
+  const input = readInput(body.input, id, (item) => kept.store.findItems(item, principal, named));
+  const conversation = continued(earlier(body, kept, principal, input), input);
+  const request = { ...body, model, tools: allTools(body.tools, conversation) };
+  const hasNoEffect = checkParameters(request);
   const completion = toCompletionRequest(
     { ...request, model: body.model },
     kept.store.messages(conversation, principal),

@@ -8,6 +8,7 @@ import {
 } from '../completion.ts';
 import { type Item, itemId } from './items.ts';
 import { conversationOf, nameOf, type ResponseRequest } from './request.ts';
+import { calledFields } from './tools.ts';
 
 type Status = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 type EndEvent = Extract<AnswerEvent, { type: 'end' }>;
@@ -47,7 +48,10 @@ interface Picture {
   base64: string;
 }
 
-type Output = Growing | Picture | { type: 'function_call'; id: string; call: ToolCall };
+/** A call of a tool of the caller's. */
+type Call = { id: string } & ReturnType<typeof calledFields>;
+
+type Output = Growing | Picture | Call;
 
 export interface ResponseSettings {
   id: string;
@@ -235,18 +239,22 @@ export class ResponseWriter {
   }
 
   #call(call: ToolCall): ResponseEvent[] {
-    const item = { type: 'function_call' as const, id: this.#nextId('function_call'), call };
+    const fields = calledFields(call, this.#settings.request.tools);
+    const item: Call = { id: this.#nextId(fields.type), ...fields };
     this.#output.push(item);
     const output_index = this.#output.length - 1;
     const place = { item_id: item.id, output_index };
-    const { arguments: given } = call.function;
+    const [list, event, given] =
+      item.type === 'custom_tool_call'
+        ? (['input', 'response.custom_tool_call_input', item.input] as const)
+        : (['arguments', 'response.function_call_arguments', item.arguments] as const);
     return [
       this.#event('response.output_item.added', {
         output_index,
-        item: { ...itemOf(item, 'in_progress'), arguments: '' },
+        item: { ...itemOf(item, 'in_progress'), [list]: '' },
       }),
-      this.#event('response.function_call_arguments.delta', { ...place, delta: given }),
-      this.#event('response.function_call_arguments.done', { ...place, arguments: given }),
+      this.#event(`${event}.delta`, { ...place, delta: given }),
+      this.#event(`${event}.done`, { ...place, [list]: given }),
       this.#event('response.output_item.done', { output_index, item: itemOf(item, 'completed') }),
     ];
   }
@@ -357,10 +365,7 @@ function annotationOf({ start = 0, end = 0, ...page }: UrlCitation, { text, offs
 
 function itemOf(output: Output, status: string): Item {
   const { type, id } = output;
-  if ('call' in output) {
-    const { id: call_id, function: called } = output.call;
-    return { id, type, status, call_id, name: called.name, arguments: called.arguments };
-  }
+  if ('call_id' in output) return { ...output, status };
   if (type === 'image_generation_call') {
     const { mediaType, base64: result } = output;
     return {

@@ -43,6 +43,7 @@ export function errorBody(message: string, status: number) {
 async function deliverAnswer(delivery: Delivery, answer: ScriptedAnswer): Promise<void> {
   const { head, request, response } = delivery;
   if (!request.stream) return sendJson(response, 200, completionBody(head, request, answer));
+  if (answer.afterMs !== undefined) await delay(answer.afterMs);
   openStream(response);
   for (const chunk of completionChunks(head, request, answer)) {
     if (answer.dripMs !== undefined) await delay(answer.dripMs);

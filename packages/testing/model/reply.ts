@@ -17,6 +17,8 @@ export interface ScriptedAnswer {
   citations?: { url: string; title: string }[];
   finishReason?: string;
   usage?: { input: number; output: number };
+  /** Milliseconds before the first chunk of the stream. */
+  afterMs?: number;
   /** Milliseconds between two chunks of the stream. */
   dripMs?: number;
 }
@@ -48,16 +50,18 @@ export interface ChatRequestBody {
   [name: string]: unknown;
 }
 
-export type ModelScript = ScriptedReply[] | ((request: ChatRequestBody, index: number) => ScriptedReply);
+export type ModelScript =
+  | ScriptedReply[]
+  | ((request: ChatRequestBody, index: number) => ScriptedReply | Promise<ScriptedReply>);
 
 /** The next reply for each request: queued ones first, then the script's function; with neither, a fault that says so. */
 export function createReplySource(script: ModelScript) {
   const queue = Array.isArray(script) ? [...script] : [];
   let index = 0;
   return {
-    next(request: ChatRequestBody): ScriptedAnswer | ScriptedFault {
-      const reply = queue.shift() ?? (Array.isArray(script) ? undefined : script(request, index));
-      index += 1;
+    async next(request: ChatRequestBody): Promise<ScriptedAnswer | ScriptedFault> {
+      const position = index++;
+      const reply = queue.shift() ?? (Array.isArray(script) ? undefined : await script(request, position));
       if (reply === undefined) return emptyQueue(index);
       return typeof reply === 'string' ? { text: reply } : reply;
     },

@@ -102,6 +102,13 @@ describe('answers', () => {
     expect(texts).toEqual(['queued', '1: Hi']);
   });
 
+  it('waits for a function that takes its time', async () => {
+    const server = await serve({ script: () => Promise.resolve('looked up') });
+    expect(await (await ask(server)).json()).toMatchObject({
+      choices: [{ message: { content: 'looked up' } }],
+    });
+  });
+
   it('forgets what was queued', async () => {
     const server = await serve({ script: () => 'by the script' });
     server.enqueue('queued');

@@ -77,7 +77,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
       created: Math.floor(Date.now() / 1000),
       model: request.model,
     };
-    await deliver({ head, request, response, released: gate.opened() }, source.next(request));
+    await deliver({ head, request, response, released: gate.opened() }, await source.next(request));
   }
 
   return {

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 export interface SpeechServerOptions {
-  /** The chunks of every spoken text; cut where the test wants them. */
-  speech?: Uint8Array[];
+  /** The chunks of every spoken text, cut where the test wants them, or what speaks it. */
+  speech?: Uint8Array[] | ((text: string) => Promise<Uint8Array[]>);
   /** Other voices are refused; default: all are known. */
   voices?: string[];
   /** What is heard in every file, or what hears it. */
@@ -71,7 +71,9 @@ export async function startSpeechServer(options: SpeechServerOptions = {}): Prom
     if (recorded.path !== '/v1/audio/speech') return refuse(response, 404);
     const known = options.voices?.includes(String(recorded.fields.voice)) ?? true;
     if (!known) return refuse(response, 400);
-    await speak(response, options.speech ?? [new Uint8Array(4)], fault);
+    const { speech = [new Uint8Array(4)] } = options;
+    const chunks = typeof speech === 'function' ? await speech(String(recorded.fields.input)) : speech;
+    await speak(response, chunks, fault);
   }
 
   return state;

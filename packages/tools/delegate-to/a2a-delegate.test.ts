@@ -259,6 +259,8 @@ describe('a delegate that speaks A2A', () => {
 
   it('says that nobody is there', async () => {
     const scout = createA2aDelegate({ ...options, url: `http://127.0.0.1:${await freePort()}` });
-    await expect(scout.ask('x', context)).rejects.toThrow('The agent scout could not be reached.');
+    await expect(scout.ask('x', context)).rejects.toThrow(
+      'The agent scout could not be reached (connection refused).',
+    );
   });
 });

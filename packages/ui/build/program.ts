@@ -11,11 +11,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import http from 'node:http';
 import { dirname, join, relative } from 'node:path';
-import { type Plugin, rolldown } from 'rolldown';
+import { type CodeSplittingGroup, type Plugin, rolldown } from 'rolldown';
 
 const PROGRAM = 'node_modules/.trunkline';
+const SERVICES = ['voice', 'agent', 'research', 'switchboard'] as const;
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
 // Libraries that every start loads. Others stay in their packages, which some of them need (threads, binaries).
@@ -63,17 +63,27 @@ export async function bundleProgram(root: string): Promise<void> {
   mkdirSync(directory, { recursive: true });
   const threads: Bundle[] = [];
   const bundleThread = async (file: string) => {
-    const thread = await bundleFile(file, [httpWithoutFetch(), keepLibraries(), keepPlaces(root)], false);
+    const thread = await bundleFile(file, [lateBuiltins(), keepLibraries(), keepPlaces(root)]);
     threads.push(thread);
     return thread.entry;
   };
-  const plugins = [httpWithoutFetch(), keepLibraries(), bundleThreads(bundleThread), keepPlaces(root)];
-  const program = await bundleFile(join(root, 'apps/trunkline/main.ts'), plugins, true);
+  const plugins = [
+    lateBuiltins(),
+    keepLibraries(),
+    bundleThreads(bundleThread),
+    keepPlaces(root),
+    importByLoader(),
+  ];
+  const main = join(root, 'apps/trunkline/main.ts');
+  const { groups, plugin } = startChunks(main);
+  const program = await bundleFile(main, [...plugins, plugin], groups);
   const bundles = [program, ...threads];
   const chunks = bundles.flatMap((bundle) => bundle.chunks);
   for (const { fileName, code } of chunks) writeWhole(join(directory, fileName), code);
   const sources = new Set(bundles.flatMap((bundle) => bundle.sources));
-  const inputs = [...sources, join(root, 'package-lock.json')].map((file) => describeFile(root, file));
+  // This file and the loader have to agree on the form of a chunk.
+  const others = [join(root, 'package-lock.json'), join(root, 'bin/load-program.js'), import.meta.filename];
+  const inputs = [...sources, ...others].map((file) => describeFile(root, file));
   writeWhole(join(directory, 'program.json'), JSON.stringify({ entry: program.entry, inputs }));
   removeOld(directory, new Set(chunks.map(({ fileName }) => fileName)));
 }
@@ -84,7 +94,8 @@ interface Bundle {
   sources: string[];
 }
 
-async function bundleFile(input: string, plugins: Plugin[], splits: boolean): Promise<Bundle> {
+/** Without groups of chunks, everything goes into one file. */
+async function bundleFile(input: string, plugins: Plugin[], groups?: CodeSplittingGroup[]): Promise<Bundle> {
   const bundle = await rolldown({
     input,
     platform: 'node',
@@ -92,10 +103,12 @@ async function bundleFile(input: string, plugins: Plugin[], splits: boolean): Pr
     logLevel: 'warn',
     plugins,
   });
+  const ending = groups === undefined ? 'mjs' : 'cjs';
   const { output } = await bundle.generate({
-    entryFileNames: '[name]-[hash].mjs',
-    chunkFileNames: '[name]-[hash].mjs',
-    codeSplitting: splits,
+    format: groups === undefined ? 'esm' : 'cjs',
+    entryFileNames: `[name]-[hash].${ending}`,
+    chunkFileNames: `[name]-[hash].${ending}`,
+    codeSplitting: groups === undefined ? false : { groups },
     // One character beyond Latin-1 doubles the memory of a whole file.
     charset: 'ascii',
     // Names stay, for stack traces.
@@ -107,6 +120,38 @@ async function bundleFile(input: string, plugins: Plugin[], splits: boolean): Pr
   return { entry: output[0].fileName, chunks, sources };
 }
 
+/**
+ * Few and large chunks for what a start loads: one for the command line, one for what several services share, one for each
+ * service. What is imported later stays apart. The main module has a chunk of its own.
+ */
+function startChunks(main: string): { groups: CodeSplittingGroup[]; plugin: Plugin } {
+  /** Modules that the program and the services import at their start. */
+  const reached = new Map<string, ReadonlySet<string>>();
+  const reaches = (name: string, id: string) => reached.get(name)?.has(id) ?? false;
+  const isShared = (id: string) => SERVICES.filter((name) => reaches(name, id)).length > 1;
+  return {
+    groups: [
+      { name: 'command-line', priority: 3, test: (id) => id !== main && reaches('main', id) },
+      { name: 'services', priority: 2, test: isShared },
+      ...SERVICES.map((name) => ({ name, priority: 1, test: (id: string) => reaches(name, id) })),
+    ],
+    plugin: {
+      name: 'trunkline-start-chunks',
+      buildEnd() {
+        const reachedFrom = (entry: string) => {
+          const found = new Set([entry]);
+          for (const id of found)
+            for (const next of this.getModuleInfo(id)?.importedIds ?? []) found.add(next);
+          return found;
+        };
+        reached.set('main', reachedFrom(main));
+        for (const name of SERVICES)
+          reached.set(name, reachedFrom(join(dirname(main), '..', name, 'index.ts')));
+      },
+    },
+  };
+}
+
 /** Path, size and time of change: what bin/trunkline.js compares before it takes the bundle. */
 function describeFile(root: string, file: string): [string, number, number] {
   const { size, mtimeMs } = statSync(file);
@@ -116,19 +161,59 @@ function describeFile(root: string, file: string): [string, number, number] {
 /** Node loads its whole fetch for these as soon as a module imports node:http: 13 MB, 65 ms of processor time. */
 const FETCH_NAMES = new Set(['CloseEvent', 'MessageEvent', 'WebSocket']);
 
-/** Gives modules node:http as `require` would, which leaves fetch to those who call it. */
-function httpWithoutFetch(): Plugin {
-  const id = '\0http-without-fetch';
-  const names = Object.keys(http).filter((name) => !FETCH_NAMES.has(name));
+/** Modules of Node that a start can do without, or needs late. */
+const LATE_BUILTINS = new Set(
+  'child_process cluster crypto dgram dns dns/promises http http2 https inspector net perf_hooks readline readline/promises sqlite stream/consumers tls v8 vm worker_threads zlib'.split(
+    ' ',
+  ),
+);
+
+/** Gives modules those of Node as `require` would, each when the first of its names is used. */
+function lateBuiltins(): Plugin {
+  const prefix = '\0late-';
   return {
-    name: 'trunkline-http-without-fetch',
-    resolveId: (source) => (source === 'node:http' || source === 'http' ? id : undefined),
-    load: (loaded) =>
-      loaded === id
-        ? `const http = process.getBuiltinModule('node:http');
-           export default http;
-           export const { ${names.join(', ')} } = http;`
-        : undefined,
+    name: 'trunkline-late-builtins',
+    resolveId(source) {
+      const name = source.replace(/^node:/, '');
+      return LATE_BUILTINS.has(name) ? `${prefix}${name}` : undefined;
+    },
+    load(id) {
+      if (!id.startsWith(prefix)) return undefined;
+      const name = `node:${id.slice(prefix.length)}`;
+      const names = Object.keys(process.getBuiltinModule(name) ?? {}).filter(
+        (each) => !FETCH_NAMES.has(each),
+      );
+      return `for (const name of ${JSON.stringify(names)})
+        Object.defineProperty(exports, name, {
+          enumerable: true, configurable: true,
+          get() {
+            const value = process.getBuiltinModule(${JSON.stringify(name)})[name];
+            Object.defineProperty(exports, name, { value, enumerable: true });
+            return value;
+          },
+        });`;
+    },
+  };
+}
+
+/** Scripts cannot import: bin/load-program.js does it for them. */
+function importByLoader(): Plugin {
+  return {
+    name: 'trunkline-import-by-loader',
+    renderChunk(code) {
+      const starts: number[] = [];
+      const visit = (node: unknown): void => {
+        if (typeof node !== 'object' || node === null) return;
+        const { type, start } = node as { type?: unknown; start?: number };
+        if (type === 'ImportExpression' && start !== undefined) starts.push(start);
+        for (const child of Object.values(node)) visit(child);
+      };
+      visit(this.parse(code));
+      let result = code;
+      for (const start of starts.sort((a, b) => b - a))
+        result = `${result.slice(0, start)}__import${result.slice(start + 'import'.length)}`;
+      return result;
+    },
   };
 }
 

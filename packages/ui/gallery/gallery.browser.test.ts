@@ -14,7 +14,7 @@ import { bundlePages } from '../build/bundle.ts';
 import { sendJson, servePages, type TestService } from '../fixtures/testServer.ts';
 import { cutWords, isFocused, openPalette, seenFocus } from './pageChecks.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 const PHONE: WindowOptions = {
   viewport: { width: 390, height: 844 },
   hasTouch: true,

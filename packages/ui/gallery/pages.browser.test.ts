@@ -13,7 +13,7 @@ import { ensurePages } from '../build/ensure.ts';
 import { type Route, sendJson, servePages, type TestService } from '../fixtures/testServer.ts';
 import { openPalette } from './pageChecks.suite.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 const MOST_SCRIPT = 150_000;
 const MODEL = { name: 'trunkline-demo', demo: true };
 const MISSING = [
@@ -51,7 +51,7 @@ describeWithBrowser('the first page', () => {
       server = await servePages(directory, {
         '/healthz': (_request, response) => sendJson(response, 200, HEALTH[app]),
       });
-    }, 120_000);
+    });
     afterAll(() => server.stop());
     afterEach(() => opened?.close());
 
@@ -91,7 +91,7 @@ describeWithBrowser('a page whose service', () => {
     const { directory } = await ensurePages({ app: 'switchboard' });
     server = await servePages(directory, { '/healthz': (request, response) => health(request, response) });
     browser = await launchBrowser();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.stop();

@@ -265,7 +265,7 @@ describe('the bot', () => {
     await open(async () => 'hi');
     await connected();
     guild.loseSessions();
-    await waitFor(() => guild.identifies === 2, { timeoutMs: 20_000 });
+    await waitFor(() => guild.identifies === 2, { timeoutMs: 60_000 });
     sayDirectly('still there?');
     await waitFor(() => sent().includes('hi'));
   });

@@ -40,6 +40,11 @@ describe('code_with', () => {
     expect(await codeWith('tidy up')).toBe(`working in ${realpathSync(home.path)}, did tidy up`);
   });
 
+  // opencode reserves about 5 GB, of which it uses 300 MB.
+  it('lets the agent reserve far more memory than it uses', async () => {
+    expect(await codeWith('reserve:3800')).toContain('did reserve:3800');
+  });
+
   it.each([
     ['edit', { permissions: 'readonly' } as const, 'answer: no\n[not permitted: edit a file]'],
     ['read', { permissions: 'readonly' } as const, 'answer: yes'],

@@ -19,6 +19,8 @@ const HANDED_ON = ['PATH', 'HOME', 'LANG', 'TERM', 'USER'];
 
 const MAX_COMPLAINT_LENGTH = 500;
 const MAX_PROCESSES = 1024;
+/** Bun, with which opencode and Claude Code are built, reserves gigabytes that it does not use. */
+const RESERVED_MB = 4096;
 
 /** An agent that runs as a process and speaks ACP. */
 export interface AcpAgent extends PermissionRules {
@@ -182,7 +184,7 @@ async function startAgentProcess(agent: AcpAgent): Promise<AgentProcess> {
       env: { ...inherited(), ...env },
       ...resolveSettings(sandboxSettings, { network: 'public', writable: [directory] }),
       showsArguments: true,
-      limits: { memoryMb: sandbox.memoryMb, processes: MAX_PROCESSES },
+      limits: { memoryMb: sandbox.memoryMb, reservedMb: RESERVED_MB, processes: MAX_PROCESSES },
       stdin: 'pipe',
     })
     .catch((error: unknown) => {

@@ -93,14 +93,17 @@ it('judges what comparing words leaves open, and is not sure of it alone', async
 });
 
 // Another processor rounds int8 otherwise: half of the false claims lie this near to the model's least probability.
-it.each([0.0158, 0.0165, 0.0175])('at %d marks a claim, and gives way to a language model', async (yes) => {
-  const own = { judge: async () => [{ yes, no: 0.5 - yes, unsaid: 0.5 }] };
-  const claim = 'In 1931 the mill at Kerne was sold.';
-  expect(await settleVerdicts([open(claim)], { own })).toMatchObject([{ judge: 'own', supported: false }]);
-  const model = async () => [{ finding: 'supported' as const, words: 'was sold in 1931' }];
-  const [verdict] = await settleVerdicts([open(claim)], { own, model });
-  expect(verdict).toMatchObject({ judge: 'model', supported: true, certain: false });
-});
+it.each([0.0158, 0.0165, 0.0175, 0.11])(
+  'at %d marks a claim, and gives way to a language model',
+  async (yes) => {
+    const own = { judge: async () => [{ yes, no: 0.5 - yes, unsaid: 0.5 }] };
+    const claim = 'In 1931 the mill at Kerne was sold.';
+    expect(await settleVerdicts([open(claim)], { own })).toMatchObject([{ judge: 'own', supported: false }]);
+    const model = async () => [{ finding: 'supported' as const, words: 'was sold in 1931' }];
+    const [verdict] = await settleVerdicts([open(claim)], { own, model });
+    expect(verdict).toMatchObject({ judge: 'model', supported: true, certain: false });
+  },
+);
 
 it('leaves what is not English to others', async () => {
   const verdicts = await settleVerdicts([open('Die Mühle wurde von der Familie Hobbs gekauft.')], {

@@ -24,8 +24,9 @@ export function bytesWords(bytes: number): string {
   return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} kB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
+/** "1,204 characters" */
 export function plural(count: number, word: string): string {
-  return `${count} ${count === 1 ? word : `${word}s`}`;
+  return `${count.toLocaleString('en')} ${count === 1 ? word : `${word}s`}`;
 }
 
 /** The host of an address, or what an address without one stands for. */

@@ -1,5 +1,5 @@
 import { Badge, EmptyState, Lamp, type LampState, RelativeTime, SwitchField } from '@trunkline/ui';
-import { Library, Scale } from 'lucide-react';
+import { EyeOff, Library, Scale } from 'lucide-react';
 import { useState } from 'react';
 import type { CitedSource, Claim, JobSource } from '../../api-types.ts';
 import { changeText, citationState, judgeText } from '../../citations/marks.ts';
@@ -132,7 +132,7 @@ export function SourcesTab({ sources }: { sources: readonly JobSource[] }) {
 }
 
 function SourceRow({ source }: { source: JobSource }) {
-  const { number, url, snippet, published, problem } = source;
+  const { number, url, snippet, published, problem, hidden } = source;
   return (
     <li className="flex gap-4 border-line border-b p-4 last:border-b-0">
       <span className="w-6 shrink-0 text-right font-mono text-14 text-muted">{number ?? '–'}</span>
@@ -147,6 +147,12 @@ function SourceRow({ source }: { source: JobSource }) {
           {published && <Published at={published} />}
           <Badge>{qualityWords(source.quality)}</Badge>
           <Lamp {...lampOf(source)} size="small" />
+          {hidden > 0 && (
+            <span className="inline-flex items-center gap-1" title="Text that no visitor of the page sees">
+              <EyeOff aria-hidden className="size-3 shrink-0" />
+              Hidden text left out: {plural(hidden, 'character')}
+            </span>
+          )}
         </p>
         <p className="line-clamp-2 text-14 break-words text-muted">{problem ?? snippet}</p>
       </div>

@@ -204,5 +204,5 @@ describe('a switchboard that stops and begins to lead in one moment', () => {
     tell(2);
     await waitFor(() => guild.identifies === 2 && guild.connected === 1);
     await surface.stop?.();
-  }, 30_000);
+  });
 });

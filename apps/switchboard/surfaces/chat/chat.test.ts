@@ -231,7 +231,7 @@ describe('what is said', () => {
       .filter(({ topic }) => topic.startsWith('message.inbound'))
       .map(({ payload }) => payload.content);
     expect(said).toEqual(['in the dark', 'in the deep', 'at last']);
-  }, 60_000);
+  });
 
   it('by a newcomer is welcomed', async () => {
     guild.join(somebody());
@@ -388,5 +388,5 @@ describe('after a restart', () => {
     await second.stop();
     await other.stop();
     directory.remove();
-  }, 60_000);
+  });
 });

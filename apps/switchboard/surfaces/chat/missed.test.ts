@@ -59,7 +59,7 @@ describe('what was said while nobody listened', () => {
     await run();
     await isHeard('word 229');
     expect(await heard()).toEqual(['before', ...meanwhile]);
-  }, 60_000);
+  });
 
   it('is heard though the platform could not be asked at first, and though somebody speaks meanwhile', async () => {
     await run();
@@ -77,7 +77,7 @@ describe('what was said while nobody listened', () => {
     await run();
     await isHeard('later');
     expect((await heard()).toSorted()).toEqual(['before', 'later', 'meanwhile', 'now']);
-  }, 60_000);
+  });
 
   it('is told where it is too much to be read', async () => {
     await run();
@@ -101,7 +101,7 @@ describe('what was said while nobody listened', () => {
     expect(line).toContain(bound);
     const alert = await waitFor(() => guild.posts.find(({ content }) => content.includes('were not read')));
     expect(alert.channelId).toBe(digest);
-  }, 60_000);
+  });
 });
 
 describe('a limit of messages', () => {
@@ -121,7 +121,7 @@ describe('a limit of messages', () => {
     await run();
     await isHeard('after 40');
     expect(await heard()).toEqual(['first', 'after 10', 'after 20', 'after 30', 'after 40']);
-  }, 60_000);
+  });
 
   it('holds for what was refused also after a restart', async () => {
     await run();
@@ -132,5 +132,5 @@ describe('a limit of messages', () => {
     say('somebody else');
     await isHeard('somebody else');
     expect(await heard()).toEqual(['one', 'two', 'somebody else']);
-  }, 60_000);
+  });
 });

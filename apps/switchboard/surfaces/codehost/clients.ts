@@ -1,4 +1,5 @@
 import { group, integer, text, url } from '@trunkline/config';
+import { fetchOnNewConnection } from '@trunkline/http';
 import type { App, Octokit } from 'octokit';
 import type { Repositories } from '../../onboarding/pipeline.ts';
 import { DeliveryError, retryAfterMs } from '../delivery/outbox.ts';
@@ -103,10 +104,11 @@ function identityOf(id: string | undefined, key: string | undefined) {
   return { id, privateKey: key.replaceAll('\\n', '\n') };
 }
 
-/** Limits the time of every call. */
+/** Limits the time of every call. What writes must not go over a connection that the host may just be closing. */
 function limitedFetch(input: string, init: RequestInit = {}): Promise<Response> {
   const limit = AbortSignal.timeout(callMs);
-  return fetch(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, limit]) : limit });
+  const send = (init.method ?? 'GET') === 'GET' ? fetch : fetchOnNewConnection;
+  return send(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, limit]) : limit });
 }
 
 export function codehostFailure(error: unknown): DeliveryError {

@@ -1,4 +1,5 @@
 import { unescapeSegment } from '@trunkline/bus';
+import { fetchOnNewConnection } from '@trunkline/http';
 import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import type { PluginContext } from '../../core/plugins.ts';
@@ -59,7 +60,7 @@ async function send(
   { message, attached }: { message: string; attached: readonly string[] },
   signal: AbortSignal,
 ): Promise<string> {
-  const response = await fetch(`${url.replace(/\/+$/, '')}/v2/send`, {
+  const response = await fetchOnNewConnection(`${url.replace(/\/+$/, '')}/v2/send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({

@@ -36,6 +36,8 @@ const envelopeSchema = z.object({
 });
 
 const longestPauseMs = 60_000;
+/** A bridge that takes the connection and does not answer is left after this time, and the next attempt is made. */
+const openMs = 10_000;
 const explainMs = 5000;
 /** Messages of one person or group; more are dropped. */
 const mostWaiting = 1000;
@@ -137,14 +139,21 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
 
   function start(): void {
     const address = `${url.replace(/^http/, 'ws').replace(/\/+$/, '')}/v1/receive/${encodeURIComponent(number)}`;
-    socket = new WebSocket(address);
+    const opening = new WebSocket(address);
+    socket = opening;
+    // An error and a close follow.
+    const limit = setTimeout(() => opening.close(), openMs).unref();
     socket.addEventListener('open', () => {
+      clearTimeout(limit);
       failures = 0;
       problem = undefined;
       logger.info('messenger receiver started');
     });
     socket.addEventListener('message', ({ data }) => void receive(String(data)));
-    socket.addEventListener('close', () => again());
+    socket.addEventListener('close', () => {
+      clearTimeout(limit);
+      again();
+    });
     // A close follows.
     socket.addEventListener('error', () => void explain());
   }
@@ -152,7 +161,8 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
   /** A web socket does not say why it failed; a plain request to the same place does. */
   async function explain(): Promise<void> {
     const cause = await causeAt(url, AbortSignal.timeout(explainMs));
-    if (stopped) return;
+    // Another attempt may have come through meanwhile.
+    if (stopped || socket?.readyState === WebSocket.OPEN) return;
     const words = `Cannot receive from the Signal bridge at ${redact(url)}: ${cause}. Check MESSENGER_URL and that the bridge runs.`;
     if (words === problem) return;
     problem = words;
@@ -191,8 +201,9 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
 async function causeAt(url: string, signal: AbortSignal): Promise<string> {
   try {
     const response = await fetch(aboutUrl(url), { signal });
-    return response.ok ? 'it refuses the web socket /v1/receive' : `it answers ${response.status}`;
+    return response.ok ? 'it does not open the web socket /v1/receive' : `it answers ${response.status}`;
   } catch (error) {
+    if (signal.aborted) return connectionFailure('ETIMEDOUT');
     const code = error instanceof Error ? systemCode(error.cause) : undefined;
     return code === undefined ? errorMessage(error) : connectionFailure(code);
   }

@@ -2,6 +2,7 @@ import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { silenceOf, speechOf, textIn } from '../../cases/harness/code.suite.ts';
 import { type AudioFrame, concatSamples } from '../../speech/audio/samples.ts';
+import { createGatedRecognizer } from '../../speech/recognition/recognizer.ts';
 import { SpeakingRate } from '../turns/endpointing.ts';
 import { VadStream } from './audio-input.ts';
 import { SpeechInput, type SpeechInputDeps } from './speech-input.ts';
@@ -32,6 +33,18 @@ describe('voice activity', () => {
     expect([tracker.speaking, tracker.silenceMs]).toEqual([false, 640]);
     expect(tracker.speechMs).toBeGreaterThan(500);
     expect(tracker.speechMs).toBeLessThan(640);
+  });
+
+  it('does not take a click in a silence for the end of it, nor for a part of a later pause', () => {
+    const tracker = new VoiceActivity();
+    feed(tracker, 0.9, 10);
+    feed(tracker, 0.1, 10);
+    feed(tracker, 0.9, 3);
+    expect([tracker.silenceMs, tracker.quietMs]).toEqual([13 * 32, 0]);
+    feed(tracker, 0.1, 5);
+    expect([tracker.silenceMs, tracker.quietMs, tracker.speaking]).toEqual([18 * 32, 5 * 32, false]);
+    feed(tracker, 0.9, 6);
+    expect([tracker.silenceMs, tracker.quietMs, tracker.speaking]).toEqual([0, 0, true]);
   });
 
   it('does not take uncertain sound for speech', () => {
@@ -142,12 +155,14 @@ describe('the input', () => {
     const input = new SpeechInput({
       recognizer: {
         backend: 'test',
-        async recognize(samples) {
+        async recognize(samples, { onContinuation }) {
           lengths.push(samples.length / 16_000);
+          onContinuation?.(-1.5);
           return textIn(samples);
         },
         close: async () => undefined,
       },
+      acceptsDoubtful: () => false,
       speakingRate: new SpeakingRate(),
       logger,
       onSpeechStarted: drop,
@@ -179,13 +194,79 @@ describe('the input', () => {
     const { input, hear, lengths } = open();
     await hear(speechOf('hello there'));
     const before = lengths.length;
-    await hear(silenceOf(160));
+    await hear(silenceOf(64));
     expect([input.speaking, lengths.length]).toEqual([true, before + 1]);
     await hear(speechOf('my friend'));
     const again = lengths.length;
     await hear(silenceOf(300));
     expect(input.finalTranscript).toBe('hello there my friend');
     expect(lengths.length).toBe(again + 1);
+  });
+
+  describe('a sound after the words', () => {
+    /** What the end-of-turn model is asked, and what it answers. */
+    async function wordsThen(probability: number) {
+      const judged: string[] = [];
+      const speakingRate = new SpeakingRate();
+      const { input, hear } = open({ speakingRate });
+      const judge = async ({ text }: { text: string }) => (judged.push(text) === 1 ? 0.9 : 0.1);
+      input.setEndOfTurnModels(undefined, { judge });
+      await hear(speechOf('hello there'));
+      await hear(silenceOf(320));
+      const cough = new Float32Array(512).fill(0.02);
+      for (let window = 0; window < 15; window += 1) input.accept(cough, probability);
+      await hear(silenceOf(320));
+      return { input, judged, speakingRate };
+    }
+
+    it('says nothing about the end of the turn where it has no words and is hardly a voice', async () => {
+      const { input, judged } = await wordsThen(0.7);
+      expect([judged, input.endOfTurnProbability]).toEqual([['hello there'], 0.9]);
+      expect(input.wordlessMs).toBeGreaterThan(700);
+    });
+
+    it('is judged like speech where it is surely a voice, as of somebody who hesitates', async () => {
+      const { input, judged } = await wordsThen(0.9);
+      expect([judged.length, input.endOfTurnProbability, input.wordlessMs]).toEqual([2, 0.1, 0]);
+    });
+  });
+
+  it('waits for a longer silence where each transcript costs as much as the whole utterance', async () => {
+    const asked: boolean[] = [];
+    const { input, hear } = open({
+      recognizer: {
+        backend: 'test',
+        isCostly: true,
+        async recognize(samples, { final }) {
+          asked.push(final);
+          return textIn(samples);
+        },
+        close: async () => undefined,
+      },
+    });
+    await hear(speechOf('hello there'));
+    await hear(silenceOf(96));
+    expect([input.speaking, asked.includes(true)]).toEqual([true, false]);
+    await hear(silenceOf(64));
+    expect([input.speaking, asked.filter((final) => final)]).toEqual([true, [true]]);
+  });
+
+  it('looks for speech only once in each window', async () => {
+    const scanned: number[] = [];
+    const recognizer = createGatedRecognizer({
+      backend: 'test',
+      async scan(samples) {
+        scanned.push(samples.length);
+        return [];
+      },
+      transcribe: async (samples) => textIn(samples),
+      close: async () => undefined,
+    });
+    const { input, hear } = open({ recognizer });
+    await hear(silenceOf(2000));
+    await hear(speechOf('one two three four five six'));
+    await hear(silenceOf(300));
+    expect([input.finalTranscript, scanned]).toEqual(['one two three four five six', []]);
   });
 
   it('recognises a long speech in parts, so that the last part is ready soon', async () => {
@@ -343,18 +424,22 @@ describe('the input', () => {
   });
 
   it('shows the final transcript only with the judgement of its words and sound, and without one when that fails', async () => {
-    const [said, judged]: [string, [string, number][]] = ['one two three four five six seven', []];
+    const [said, judged]: [string, [string, number, number, unknown][]] = [
+      'one two three four five six seven eight nine',
+      [],
+    ];
     const { promise, resolve } = Promise.withResolvers<number>();
     const good = open();
     good.input.setEndOfTurnModels(undefined, {
-      judge(text, samples) {
-        judged.push([text, samples.length]);
+      judge({ text, samples = new Float32Array(), continuation }) {
+        const silenceMs = (samples.length - 1 - samples.findLastIndex((sample) => sample !== 0)) / 16;
+        judged.push([text, samples.length, Math.round(silenceMs / 32), continuation]);
         return promise;
       },
     });
     await good.hear(speechOf(said));
     await good.hear(silenceOf(300));
-    expect([judged, good.input.finalTranscript]).toEqual([[[said, 25_600]], undefined]);
+    expect([judged, good.input.finalTranscript]).toEqual([[[said, 38_560, 5, -1.5]], undefined]);
     resolve(0.2);
     await good.hear(silenceOf(100));
     expect([good.input.endOfTurnProbability, good.input.finalTranscript]).toEqual([0.2, said]);

@@ -4,7 +4,25 @@ import type { SmartTurn, TurnDetector } from '../../speech/frame-models.ts';
 import type { LiveUtterance, Recognizer } from '../../speech/recognition/recognizer.ts';
 import { SpeechError } from '../../speech/speech-error.ts';
 import { type SpeakingRate, type Tone, toneOf } from '../turns/endpointing.ts';
-import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';
+import { surelyVoice } from '../turns/interruption.ts';
+import { wordsIn } from '../turns/short-phrase.ts';
+import {
+  dropAhead,
+  measure,
+  newPause,
+  newUserUtterance,
+  type Pause,
+  type Recognized,
+  type UserUtterance,
+} from './user-utterance.ts';
+import {
+  decibelsOf,
+  likelyWindows,
+  meanSquare,
+  Recording,
+  VoiceActivity,
+  windowMs,
+} from './voice-activity.ts';
 
 export interface SpeechInputDeps {
   /** The call; the recognizer serves calls in turn. */
@@ -14,6 +32,8 @@ export interface SpeechInputDeps {
   /** The recogniser has heard which language is spoken. */
   onLanguage?(code: string): void;
   recognizer: Recognizer;
+  /** What is heard may be an answer, or stop the bot. */
+  acceptsDoubtful(): boolean;
   speakingRate: SpeakingRate;
   logger: Logger;
   /** The caller began to speak, or went on after a pause. */
@@ -30,46 +50,13 @@ const interimEveryMs = 600;
 const [remoteShare, remoteFreeMs] = [3, 2000];
 /** A pause of this length is worth a final transcript of what came before it. */
 const pauseMs = 200;
-/** Most silences of this length become such a pause: recognition starts before that is certain. */
-const likelyPauseMs = 120;
+/** Silences between words are mostly shorter: recognition starts before the pause is certain. With less silence after them the last words are also understood better. Where each transcript costs as much as the whole utterance, half as many are made in vain. */
+const [likelyPauseMs, costlyLikelyPauseMs] = [64, 128];
 /** After this much, the transcript so far stands, and only what follows is recognised. */
 const settleAfterMs = 20_000;
 const endOfTurnSamples = 8 * 16_000;
-
-/** What the caller says until the turn controller takes it. */
-interface UserUtterance {
-  /** Aborts recognition once the utterance is taken or dropped. */
-  controller: AbortController;
-  /** Speech before the current stretch. */
-  earlierSpeechMs: number;
-  /** Speech at the last interim transcript; 0: none yet. */
-  interimAtMs: number;
-  interimPending: boolean;
-  /** The sound since `settled`, heard by the recognizer as it is spoken, where it can. */
-  live: LiveUtterance | undefined;
-  /** Sound that the recognizer was given. */
-  sentMs: number;
-  /** Sums over windows with voice of their mean squares and probabilities, and their number. */
-  energy: number;
-  probability: number;
-  voicedWindows: number;
-  transcript: string | undefined;
-  /** The transcript of sound that is no longer recorded. */
-  settled: Promise<string>;
-  /** A final transcript that is under way in case the silence becomes a pause. */
-  ahead: { text: Promise<string | undefined>; cancel(): void } | undefined;
-  pause: Pause;
-}
-
-/** The silence after a stretch of speech; replaced when the caller goes on. */
-interface Pause {
-  lengthMs: number;
-  /** It was long enough to be worth a final transcript. */
-  examined: boolean;
-  finalTranscript: string | undefined;
-  endOfTurnProbability: number | undefined;
-  tone: Tone;
-}
+/** Silence that the end-of-turn model hears; with more of it, more pauses sound like an end. With the 40 ms that the detector is late it is 200 ms, as in `bench/voice-turns.ts`. */
+const heardSilenceMs = 160;
 
 /** Turns windows of sound into the transcript of one utterance. */
 export class SpeechInput {
@@ -79,6 +66,8 @@ export class SpeechInput {
   #smartTurn: SmartTurn | undefined;
   #turnDetector: TurnDetector | undefined;
   #utterance: UserUtterance | undefined;
+  /** Mean squares of the newest windows. */
+  #newest: number[] = [];
 
   constructor(deps: SpeechInputDeps) {
     this.#deps = deps;
@@ -108,6 +97,15 @@ export class SpeechInput {
     return this.#activity.silenceMs;
   }
 
+  get quietMs(): number {
+    return this.#activity.quietMs;
+  }
+
+  /** How long there had been no words when this silence began. */
+  get wordlessMs(): number {
+    return this.#utterance?.pause.wordlessMs ?? 0;
+  }
+
   /** Length of the current stretch of speech, or of the last one. */
   get speechMs(): number {
     return this.#activity.speechMs;
@@ -119,10 +117,11 @@ export class SpeechInput {
     return earlierMs + (this.#activity.speaking ? this.#activity.speechMs : 0);
   }
 
-  /** Loudness of the voice in this utterance, in decibels of full scale; undefined before there is any. */
+  /** Loudness of the voice in this utterance, or of what has likely begun, in decibels of full scale; undefined before there is any. */
   get level(): number | undefined {
+    if (this.#utterance === undefined && this.likelySpeech) return decibelsOf(this.#newest, likelyWindows);
     const { energy, voicedWindows } = this.#utterance ?? { energy: 0, voicedWindows: 0 };
-    return voicedWindows === 0 ? undefined : 10 * Math.log10(energy / voicedWindows + 1e-12);
+    return voicedWindows === 0 ? undefined : decibelsOf([energy], voicedWindows);
   }
 
   /** Mean probability that windows of this utterance hold a voice; undefined before there is any. */
@@ -151,11 +150,11 @@ export class SpeechInput {
 
   accept(window: Float32Array, probability: number): void {
     const wasSpeaking = this.#activity.speaking;
-    const pausedMs = this.#activity.silenceMs;
     const started = this.#activity.accept(probability);
-    this.#recording.add(window);
+    this.#recording.add(window, probability);
+    this.#newest = [...this.#newest, meanSquare(window)].slice(-likelyWindows);
     this.#utterance?.live?.push(window);
-    if (started) this.#start(pausedMs);
+    if (started) this.#start();
     const utterance = this.#utterance;
     if (utterance === undefined) return;
     if (this.#activity.speaking) {
@@ -182,23 +181,24 @@ export class SpeechInput {
     this.#recording.clear();
   }
 
-  #start(pausedMs: number): void {
+  #start(): void {
     if (this.#utterance === undefined) {
       this.#utterance = newUserUtterance();
       this.#startLive(this.#utterance);
-    } else this.#goOn(this.#utterance, pausedMs);
+    } else this.#goOn(this.#utterance);
     this.#recording.start();
     this.#deps.onSpeechStarted();
   }
 
-  #goOn(utterance: UserUtterance, pausedMs: number): void {
-    const { finalTranscript, lengthMs } = utterance.pause;
+  #goOn(utterance: UserUtterance): void {
+    const { finalTranscript } = utterance.pause;
     if (finalTranscript !== undefined && this.#recording.lengthMs > settleAfterMs) {
       utterance.settled = Promise.resolve(finalTranscript);
       this.#recording.clear();
       this.#startLive(utterance);
     }
-    this.#deps.speakingRate.notePause(Math.max(pausedMs, lengthMs));
+    utterance.pauseBefore = utterance.pause;
+    utterance.stretch = { probability: 0, windows: 0 };
     utterance.pause = newPause();
   }
 
@@ -208,8 +208,9 @@ export class SpeechInput {
       this.#updateLive(utterance, utterance.live.transcript);
       return;
     }
+    const likelyMs = this.#deps.recognizer.isCostly ? costlyLikelyPauseMs : likelyPauseMs;
     if (this.silenceMs === 0) dropAhead(utterance);
-    else if (this.silenceMs >= likelyPauseMs && this.#isWithinBudget(utterance))
+    else if (this.silenceMs >= likelyMs && this.#isWithinBudget(utterance))
       utterance.ahead ??= this.#recognizeAhead(utterance);
     const dueMs = utterance.interimAtMs === 0 ? firstInterimMs : utterance.interimAtMs + interimEveryMs;
     const isDue = !utterance.interimPending && this.totalSpeechMs >= dueMs;
@@ -244,22 +245,22 @@ export class SpeechInput {
     const { pause } = utterance;
     utterance.interimAtMs = this.totalSpeechMs;
     utterance.interimPending = true;
-    const text = await this.#recognize(utterance, false);
+    const { text = '' } = (await this.#recognize(utterance, false)) ?? {};
     if (!this.#isCurrent(utterance, pause)) return;
     utterance.interimPending = false;
-    if (text !== undefined && text !== '') this.#setTranscript(utterance, text);
+    if (text !== '') this.#setTranscript(utterance, text);
   }
 
   #recognizeAhead(utterance: UserUtterance): UserUtterance['ahead'] {
     const controller = new AbortController();
     const signal = AbortSignal.any([utterance.controller.signal, controller.signal]);
-    return { text: this.#recognize(utterance, true, signal), cancel: () => controller.abort() };
+    return { recognized: this.#recognize(utterance, true, signal), cancel: () => controller.abort() };
   }
 
   /** Hardly anybody speaks this long without a pause, but nothing may grow without end. */
   #settle(utterance: UserUtterance): void {
     dropAhead(utterance);
-    utterance.settled = this.#recognize(utterance, true).then((text) => text ?? '');
+    utterance.settled = this.#recognize(utterance, true).then((heard) => heard?.text ?? '');
     utterance.live = this.#listen(utterance);
     this.#recording.clear();
     this.#recording.start();
@@ -267,29 +268,46 @@ export class SpeechInput {
 
   #whilePausing(utterance: UserUtterance): void {
     const { pause } = utterance;
-    pause.lengthMs = Math.max(pause.lengthMs, this.silenceMs);
+    // What sounds like a voice may be the beginning of more.
+    if (this.quietMs > 0) pause.lengthMs = this.silenceMs;
     if (pause.examined || this.silenceMs < pauseMs) return;
     pause.examined = true;
     const samples = this.#recording.samples();
     pause.tone = toneOf(samples);
-    const { signal } = utterance.controller;
     const recent = samples.slice(-endOfTurnSamples);
-    void this.#estimateEndOfTurn(utterance, this.#smartTurn?.judge(recent, signal));
-    void this.#finishTranscript(utterance, samples.slice(-soundWindow));
+    void this.#estimateEndOfTurn(utterance, this.#smartTurn?.judge(recent, utterance.controller.signal));
+    const end = samples.length - (this.silenceMs - heardSilenceMs) * 16;
+    void this.#finishTranscript(utterance, samples.slice(Math.max(0, end - soundWindow), end));
   }
 
   async #finishTranscript(utterance: UserUtterance, samples: Float32Array): Promise<void> {
     const { pause, ahead } = utterance;
     utterance.ahead = undefined;
-    const recognized = await (ahead?.text ?? this.#recognize(utterance, true));
+    const recognized = await (ahead?.recognized ?? this.#recognize(utterance, true));
     if (!this.#isCurrent(utterance, pause)) return;
-    const text = recognized ?? utterance.transcript ?? '';
+    const { text, continuation } = recognized ?? { text: utterance.transcript ?? '' };
     const { signal } = utterance.controller;
-    await this.#estimateEndOfTurn(utterance, this.#turnDetector?.judge(text, samples, signal));
+    if (!this.#endsAsBefore(utterance, text)) {
+      if (utterance.pauseBefore !== undefined)
+        this.#deps.speakingRate.notePause(utterance.pauseBefore.lengthMs);
+      const judgement = this.#turnDetector?.judge({ text, samples, continuation }, signal);
+      await this.#estimateEndOfTurn(utterance, judgement);
+    }
     if (!this.#isCurrent(utterance, pause)) return;
     pause.finalTranscript = text;
     utterance.interimPending = false;
     this.#setTranscript(utterance, pause.finalTranscript);
+  }
+
+  /** A cough or a noise after the words changes nothing about their end. */
+  #endsAsBefore({ pause, pauseBefore, stretch }: UserUtterance, text: string): boolean {
+    const isVoice = stretch.probability / Math.max(1, stretch.windows) >= surelyVoice;
+    const wordsBefore = pauseBefore?.finalTranscript && wordsIn(pauseBefore.finalTranscript).join(' ');
+    if (pauseBefore === undefined || isVoice || wordsBefore !== wordsIn(text).join(' ')) return false;
+    const { lengthMs, wordlessMs, tone, endOfTurnProbability } = pauseBefore;
+    Object.assign(pause, { tone, endOfTurnProbability });
+    pause.wordlessMs = wordlessMs + lengthMs + this.speechMs;
+    return true;
   }
 
   async #estimateEndOfTurn(utterance: UserUtterance, judgement: Promise<number> | undefined): Promise<void> {
@@ -308,19 +326,26 @@ export class SpeechInput {
     utterance: UserUtterance,
     final: boolean,
     signal = utterance.controller.signal,
-  ): Promise<string | undefined> {
+  ): Promise<Recognized | undefined> {
     const { live } = utterance;
+    let continuation: number | undefined;
     const sentMs = live?.isHeard ? 0 : this.#recording.lengthMs;
     utterance.sentMs += sentMs;
     try {
       const { recognizer, caller, language, onLanguage } = this.#deps;
-      const options = { final, caller, language: language?.(), onLanguage, signal, live };
+      const acceptsDoubtful = this.#deps.acceptsDoubtful();
+      const probabilities = this.#recording.probabilities();
+      const onContinuation = (logProbability: number | undefined) => {
+        continuation = logProbability;
+      };
+      const given = { final, caller, language: language?.(), onLanguage, onContinuation, acceptsDoubtful };
+      const options = { ...given, signal, live, probabilities };
       const recognized = recognizer.recognize(this.#recording.samples(), options);
       const [before, text] = await Promise.all([utterance.settled, recognized]);
-      return signal.aborted ? undefined : joined(before, text);
+      return signal.aborted ? undefined : { text: joined(before, text), continuation };
     } catch (error) {
-      // It was not made, so that another may be.
-      if (isDropped(error)) utterance.sentMs -= sentMs;
+      // Guesses are dropped under load: it was not made, so that another may be.
+      if (error instanceof SpeechError && error.code === 'dropped') utterance.sentMs -= sentMs;
       else if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'speech recognition failed');
       return undefined;
     }
@@ -340,48 +365,4 @@ export class SpeechInput {
 
 function joined(before: string, text: string): string {
   return [before, text.trim()].filter(Boolean).join(' ');
-}
-
-/** Guesses are dropped under load; the next comes soon. */
-function isDropped(error: unknown): boolean {
-  return error instanceof SpeechError && error.code === 'dropped';
-}
-
-function newUserUtterance(): UserUtterance {
-  return {
-    controller: new AbortController(),
-    earlierSpeechMs: 0,
-    interimAtMs: 0,
-    interimPending: false,
-    live: undefined,
-    sentMs: 0,
-    energy: 0,
-    probability: 0,
-    voicedWindows: 0,
-    transcript: undefined,
-    settled: Promise.resolve(''),
-    ahead: undefined,
-    pause: newPause(),
-  };
-}
-
-function newPause(): Pause {
-  return {
-    lengthMs: 0,
-    examined: false,
-    finalTranscript: undefined,
-    endOfTurnProbability: undefined,
-    tone: 'level',
-  };
-}
-
-function measure(utterance: UserUtterance, window: Float32Array, probability: number): void {
-  utterance.probability += probability;
-  utterance.energy += window.reduce((sum, sample) => sum + sample * sample, 0) / window.length;
-  utterance.voicedWindows += 1;
-}
-
-function dropAhead(utterance: UserUtterance): void {
-  utterance.ahead?.cancel();
-  utterance.ahead = undefined;
 }

@@ -8,7 +8,7 @@ const continuesAbove = 0.45;
 /** Speech starts when six of the last seven windows hold voice: about 200 ms. */
 const [neededWindows, recentWindows] = [6, 7];
 /** It is likely when the last three of them do: about 100 ms. */
-const likelyWindows = 3;
+export const likelyWindows = 3;
 /** Gaps between syllables are shorter than this. */
 const gapMs = 200;
 
@@ -18,6 +18,7 @@ export class VoiceActivity {
   #speaking = false;
   #speechMs = 0;
   #silenceMs = 0;
+  #quietMs = 0;
 
   get speaking(): boolean {
     return this.#speaking;
@@ -34,17 +35,22 @@ export class VoiceActivity {
     return this.#speaking ? this.#speechMs - this.#silenceMs : this.#speechMs;
   }
 
-  /** Time since the last voice. */
+  /** Time since speech. A click or a clap is none: the silence goes on. */
   get silenceMs(): number {
     return this.#silenceMs;
+  }
+
+  /** Time since anything that sounds like a voice. */
+  get quietMs(): number {
+    return this.#quietMs;
   }
 
   /** Takes the next window; returns whether speech starts with it. */
   accept(probability: number): boolean {
     const voiced = probability >= (this.#speaking ? continuesAbove : startsAbove);
     this.#recent = [...this.#recent, voiced].slice(-recentWindows);
-    if (voiced) this.#silenceMs = 0;
-    else this.#silenceMs += windowMs;
+    this.#quietMs = voiced ? 0 : this.#quietMs + windowMs;
+    this.#silenceMs = voiced && this.#speaking ? 0 : this.#silenceMs + windowMs;
     return this.#speaking ? this.#continue() : this.#start();
   }
 
@@ -53,6 +59,7 @@ export class VoiceActivity {
     this.#speaking = false;
     this.#speechMs = 0;
     this.#silenceMs = 0;
+    this.#quietMs = 0;
   }
 
   #continue(): boolean {
@@ -65,8 +72,9 @@ export class VoiceActivity {
 
   #start(): boolean {
     const voiced = this.#recent.filter(Boolean).length;
-    if (voiced < neededWindows || this.#silenceMs > 0) return false;
+    if (voiced < neededWindows || this.#quietMs > 0) return false;
     this.#speaking = true;
+    this.#silenceMs = 0;
     this.#speechMs = voiced * windowMs;
     return true;
   }
@@ -78,12 +86,12 @@ const longestWindows = Math.ceil(45_000 / windowMs);
 
 /** The sound of one utterance. */
 export class Recording {
-  #windows: Float32Array[] = [];
+  #windows: { samples: Float32Array; probability: number }[] = [];
   #started = false;
 
-  /** Takes the next window; before `start` it holds only the newest. */
-  add(window: Float32Array): void {
-    this.#windows.push(window);
+  /** Takes the next window with its probability of speech; before `start` it holds only the newest. */
+  add(samples: Float32Array, probability: number): void {
+    this.#windows.push({ samples, probability });
     if (!this.#started && this.#windows.length > leadWindows) this.#windows.shift();
   }
 
@@ -100,7 +108,12 @@ export class Recording {
   }
 
   samples(): Float32Array {
-    return concatSamples(this.#windows);
+    return concatSamples(this.#windows.map(({ samples }) => samples));
+  }
+
+  /** Of speech, for each window. */
+  probabilities(): number[] {
+    return this.#windows.map(({ probability }) => probability);
   }
 
   /** Starts over; the newest windows lead into what comes next. */
@@ -108,4 +121,13 @@ export class Recording {
     this.#windows = this.#windows.slice(-leadWindows);
     this.#started = false;
   }
+}
+
+export function meanSquare(window: Float32Array): number {
+  return window.reduce((sum, sample) => sum + sample * sample, 0) / window.length;
+}
+
+/** Of full scale, by the mean squares of windows. */
+export function decibelsOf(meanSquares: readonly number[], windows: number): number {
+  return 10 * Math.log10(meanSquares.reduce((sum, value) => sum + value, 0) / windows + 1e-12);
 }

@@ -1,6 +1,8 @@
 import type { Reply } from './reply.ts';
 
 const mostPerUserTurn = 4;
+/** Once so many were started, only what seems whole gets another: pauses to think leave some for the end of the turn. */
+const mostForUnfinished = 2;
 const transcriptChanged = 'the transcript has changed';
 
 /** A reply that is generated before the end of the caller's turn is certain; at most one at a time. */
@@ -18,8 +20,9 @@ export class PreemptiveGeneration {
   }
 
   /** Starts one, unless there is one to the same text or too many were thrown away. */
-  start(text: string, create: () => Reply): void {
-    if (this.#reply?.text === text || this.#started >= mostPerUserTurn) return;
+  start(text: string, seemsWhole: boolean, create: () => Reply): void {
+    const most = seemsWhole ? mostPerUserTurn : mostForUnfinished;
+    if (this.#reply?.text === text || this.#started >= most) return;
     this.cancel(transcriptChanged);
     this.#started += 1;
     this.#reply = create();

@@ -65,7 +65,7 @@ export class Reply {
   readonly #controller = new AbortController();
   readonly #committed = Promise.withResolvers<void>();
   readonly #transcript = new ReplyTranscript();
-  readonly #splitter = new ClauseSplitter();
+  readonly #splitter = new ClauseSplitter({ startsEarly: true });
   readonly #watchdog: Alarm;
   #phase: 'preemptive' | 'committed' | 'finished' | 'abandoned' = 'preemptive';
   /** What waits for `commit`. */
@@ -262,6 +262,7 @@ export class Reply {
   #sayAloud({ text, start, end }: Clause, spoken: string): void {
     const utterance: Utterance = {
       text: spoken,
+      opening: start === 0,
       onSynthesized: () => this.marks.note('first_speech_ms'),
       onStarted: () => this.#start(),
       onPlayed: () => this.#closeUtterance(end),

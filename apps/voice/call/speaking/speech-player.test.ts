@@ -4,9 +4,15 @@ import { SyntheticSpeaker } from '../../cases/harness/caller.suite.ts';
 import { speechOf } from '../../cases/harness/code.suite.ts';
 import { framesOf } from '../../cases/harness/voices.suite.ts';
 import { PacedSpeaker } from '../../media/paced-speaker.ts';
-import { SpeechCache } from '../conversation.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
+import { loggerInto } from '../../speech/speech.suite.ts';
+import { SpeechError } from '../../speech/speech-error.ts';
+import { createFallbackSynthesizer } from '../../speech/synthesis/fallback-synthesizer.ts';
+import { SpeechWarnings } from '../../speech/warnings.ts';
 import type { Speaker } from '../line.ts';
+import { SpeechCache } from './speech-cache.ts';
 import { SpeechPlayer } from './speech-player.ts';
+import { ClauseSplitter } from './speech-text.ts';
 import type { Utterance, Voice } from './utterance.ts';
 
 function open(voice?: Voice) {
@@ -38,6 +44,8 @@ function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
     onCaption: (words) => told.push(words),
     onAudio: () => undefined,
     onSilenced: () => undefined,
+    onPaused: () => told.push('paused'),
+    onResumed: () => told.push('resumed'),
     onError: (error) => told.push(`failed: ${(error as Error).message}`),
   });
   const pass = async (ms: number) => {
@@ -49,11 +57,37 @@ function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
   return { clock, told, made, player, pass };
 }
 
+/** On a line that sends in real time, as calls do. */
+function openPaced(voice: Voice) {
+  let now = 0;
+  const none = () => undefined;
+  const speaker = new PacedSpeaker({
+    send: none,
+    now: () => now,
+    leadMs: () => 50,
+    onLate: none,
+    onOverflow: none,
+  });
+  speaker.open();
+  const play = (time: number) => {
+    now = time;
+    speaker.advance();
+  };
+  return openOn(speaker, play, voice);
+}
+
+/** Sends 30 ms less than it was given, as one that changes the sample rate sends a little less. */
+class LossySpeaker extends SyntheticSpeaker {
+  override enqueue({ samples, sampleRate }: AudioFrame): void {
+    super.enqueue({ samples: samples.subarray(0, samples.length - 0.03 * sampleRate), sampleRate });
+  }
+}
+
 /** Records what happens to an utterance. */
 function utterance(text: string, fate: string[]): Utterance {
   return {
     text,
-    onStarted: () => fate.push('begun'),
+    onStarted: () => fate.push('started'),
     onPlayed: () => fate.push('heard'),
     onInterrupted: (share) => fate.push(`cut at ${share.toFixed(1)}`),
     onFailed: () => fate.push('failed'),
@@ -66,28 +100,14 @@ describe('the player', () => {
     const fate: string[] = [];
     player.say(utterance('one two three', fate));
     await pass(50);
-    expect([told, fate]).toEqual([['started', 'one'], ['begun']]);
+    expect([told, fate]).toEqual([['started', 'one'], ['started']]);
     await pass(2000);
     expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
-    expect([fate, player.idle, clock.pendingTimers]).toEqual([['begun', 'heard'], true, 0]);
+    expect([fate, player.idle, clock.pendingTimers]).toEqual([['started', 'heard'], true, 0]);
   });
 
   it.each([11_025, 16_000, 22_050, 24_000, 44_100])('comes to an end with a voice at %i Hz', async (rate) => {
-    let now = 0;
-    const none = () => undefined;
-    const speaker = new PacedSpeaker({
-      send: none,
-      now: () => now,
-      leadMs: () => 50,
-      onLate: none,
-      onOverflow: none,
-    });
-    speaker.open();
-    const play = (time: number) => {
-      now = time;
-      speaker.advance();
-    };
-    const { told, player, pass } = openOn(speaker, play, async function* () {
+    const { told, player, pass } = openPaced(async function* () {
       yield { samples: new Int16Array(rate).fill(1000), sampleRate: rate };
     });
     const fate: string[] = [];
@@ -95,9 +115,71 @@ describe('the player', () => {
     await pass(2000);
     expect([told, fate, player.idle]).toEqual([
       ['started', 'one', 'two', 'stopped'],
-      ['begun', 'heard'],
+      ['started', 'heard'],
       true,
     ]);
+  });
+
+  const reply =
+    'Time in Tokyo: Wednesday, the fourth of March, and it is late there. Shall I wake somebody up, or not?';
+  const rates = [11_025, 22_050, 24_000, 44_100];
+  it.each(
+    [true, false].flatMap((startsEarly) =>
+      [2, 40, 400].flatMap((samples) => rates.map((rate) => [startsEarly, samples, rate] as const)),
+    ),
+  )(
+    'captions the words of all clauses in order (early %s), %i samples a word at %i Hz',
+    async (startsEarly, count, rate) => {
+      const splitter = new ClauseSplitter({ startsEarly });
+      const clauses = [...splitter.push(reply), ...splitter.flush()];
+      const { told, player, pass } = openPaced(async function* ({ text }) {
+        for (const _ of text.split(' ')) yield { samples: new Int16Array(count), sampleRate: rate };
+      });
+      for (const clause of clauses) player.say(clause);
+      await pass(2000);
+      expect(told.filter((words) => !/^(started|stopped)$/.test(words)).join(' ')).toBe(reply);
+    },
+  );
+
+  it.each([200, 600, 700, 1000])(
+    'captions the first words of a reply, and no others, when it is cut after %i ms',
+    async (ms) => {
+      const splitter = new ClauseSplitter({ startsEarly: true });
+      const clauses = [...splitter.push(reply), ...splitter.flush()];
+      const { told, player, pass } = openPaced(async function* ({ text }) {
+        for (const _ of text.split(' ')) yield { samples: new Int16Array(2205), sampleRate: 22_050 };
+      });
+      const fates = clauses.map((): string[] => []);
+      for (const [index, { text }] of clauses.entries()) player.say(utterance(text, fates[index] ?? []));
+      await pass(ms);
+      player.interrupt();
+      await pass(500);
+      const words = told.filter((each) => !/^(started|stopped)$/.test(each)).join(' ');
+      expect(reply.startsWith(words), words).toBe(true);
+      expect(words).not.toBe('');
+      // Only the clause that was being said is cut in its middle.
+      const shares = fates.flatMap((fate) => fate.filter((each) => /^cut at 0\.[1-9]/.test(each)));
+      expect(shares.length).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it('has played whole what came before something that has started, on a line that loses a moment', async () => {
+    const before = [];
+    for (let ms = 10; ms <= 600; ms += 10) {
+      const speaker = new LossySpeaker();
+      const voice: Voice = async function* () {
+        yield { samples: new Int16Array(16 * 200).fill(1000), sampleRate: 16_000 };
+      };
+      const { player, pass } = openOn(speaker, () => speaker.play(), voice);
+      const [first, second]: [string[], string[]] = [[], []];
+      player.say(utterance('one two', first));
+      player.say(utterance('three four', second));
+      await pass(ms);
+      player.interrupt();
+      if (second.includes('started')) before.push(first);
+    }
+    expect(before.length).toBeGreaterThan(0);
+    expect(before).toEqual(before.map(() => ['started', 'heard']));
   });
 
   it('makes the next while one is played, and not the whole speech at once', async () => {
@@ -120,7 +202,7 @@ describe('the player', () => {
     await pass(500);
     player.interrupt();
     expect([speaker.queuedMs, player.idle, told.at(-1)]).toEqual([0, true, 'stopped']);
-    expect([first, second]).toEqual([['begun', 'cut at 0.5'], ['cut at 0.0']]);
+    expect([first, second]).toEqual([['started', 'cut at 0.5'], ['cut at 0.0']]);
     await pass(2000);
     expect(told.filter((word) => word === 'five')).toEqual([]);
   });
@@ -131,10 +213,10 @@ describe('the player', () => {
     await pass(200);
     player.pause();
     await pass(5000);
-    expect(told).toEqual(['started', 'one']);
+    expect(told).toEqual(['started', 'one', 'paused']);
     player.resume();
     await pass(2000);
-    expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
+    expect(told).toEqual(['started', 'one', 'paused', 'resumed', 'two', 'three', 'stopped']);
   });
 
   it('says what is urgent after the utterance that is being said', async () => {
@@ -201,7 +283,79 @@ describe('phrases', () => {
     expect(made).toEqual(['Okay. a', 'Okay. b']);
   });
 
-  it('are made anew after a while, so that a voice that stood in for another is not heard for ever', async () => {
+  it('are the usual openings of replies too, which are prepared for the next call', async () => {
+    let now = 0;
+    const made: string[] = [];
+    const cache = new SpeechCache(
+      {
+        backend: 'test',
+        async *speak({ text }) {
+          made.push(text);
+          yield { samples: new Int16Array(10), sampleRate: 16_000 };
+        },
+      },
+      () => now,
+    );
+    const say = async (text: string) => {
+      let frames = 0;
+      for await (const _ of cache.speakOpening({ text, voice: 'a' })) frames += 1;
+      return frames;
+    };
+    for (const text of ['Sure, I can.', 'Once only.', 'Sure, I can.', 'Sure, I can.'])
+      expect(await say(text)).toBe(1);
+    expect(made).toEqual(['Sure, I can.', 'Once only.', 'Sure, I can.']);
+    now = 60 * 60_000;
+    await cache.prepare(['Okay.'], { voice: 'b' }, () => true);
+    expect(made.splice(0)).toContain('Okay.');
+    await cache.prepare(['Okay.'], { voice: 'a' }, () => true);
+    expect(made.splice(0)).toEqual(['Okay.', 'Sure, I can.']);
+    expect(await say('Sure, I can.')).toBe(1);
+    expect(made).toEqual([]);
+  });
+
+  it.each(['down', 'cut'] as const)('are not those of a voice that stands in (%s)', async (failure) => {
+    let state: 'fine' | 'down' | 'cut' = failure;
+    const frame = (loudness: number) => ({
+      samples: new Int16Array(16_000).fill(loudness),
+      sampleRate: 16_000,
+    });
+    const usual = {
+      backend: 'usual',
+      async *speak() {
+        if (state === 'down') throw new SpeechError('busy', 'it has too much to do');
+        yield frame(1);
+        if (state === 'cut') throw new SpeechError('busy', 'it has too much to do');
+      },
+    };
+    const other = {
+      backend: 'other',
+      async *speak() {
+        yield frame(2);
+      },
+    };
+    const cache = new SpeechCache(
+      createFallbackSynthesizer({
+        backend: 'usual',
+        order: () => [usual, other],
+        timeoutMs: () => undefined,
+        warnings: new SpeechWarnings(loggerInto([])),
+        close: async () => undefined,
+      }),
+    );
+    const say = async () => {
+      const text = 'These are the first words of an answer, and they are spoken in one voice.';
+      const heard: (number | undefined)[] = [];
+      for await (const { samples } of cache.speak({ text })) heard.push(samples[0]);
+      return heard;
+    };
+    expect(await say()).toContain(2);
+    state = 'fine';
+    expect(await say()).toEqual([1]);
+    state = failure;
+    expect(await say()).toEqual([1]);
+  });
+
+  it('are made anew after a while, so that a voice that was recorded again is heard', async () => {
     let [now, rate] = [0, 24_000];
     const book = new SpeechCache(
       {

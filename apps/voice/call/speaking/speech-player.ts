@@ -23,8 +23,11 @@ export interface SpeechPlayerDeps {
   onCaption(words: string): void;
   /** Sound was handed to the line, to be sent in so many milliseconds. */
   onAudio(inMs: number, frame: AudioFrame): void;
-  /** The line does not send now what it was handed. */
+  /** The line drops what it was handed. */
   onSilenced(): void;
+  /** The line holds what it was handed, until it is resumed. */
+  onPaused(): void;
+  onResumed(): void;
   onError(error: unknown): void;
 }
 
@@ -75,6 +78,10 @@ export class SpeechPlayer {
     return this.#speaking;
   }
 
+  get paused(): boolean {
+    return this.#deps.speaker.paused;
+  }
+
   /** A question is being heard, or was a moment ago since the bot began to speak. */
   get asks(): boolean {
     const { clock, speaker } = this.#deps;
@@ -113,14 +120,20 @@ export class SpeechPlayer {
   }
 
   pause(): void {
+    if (this.#deps.speaker.paused) return;
     this.#deps.speaker.pause();
-    this.#deps.onSilenced();
+    this.#deps.onPaused();
   }
 
+  /** Goes on where it was, at full level. */
   resume(): void {
-    if (!this.#deps.speaker.paused) return;
-    this.#movedAt = this.#deps.clock.now();
-    this.#deps.speaker.resume();
+    const { speaker, clock, onResumed } = this.#deps;
+    if (!speaker.paused) return;
+    this.#movedAt = clock.now();
+    this.duck(false);
+    // The page hears it before the sound comes.
+    onResumed();
+    speaker.resume();
     this.#pump();
   }
 
@@ -128,13 +141,12 @@ export class SpeechPlayer {
   interrupt(): void {
     this.#update();
     const { speaker } = this.#deps;
-    const playedMs = speaker.playedMs;
-    const playouts = [...this.#playing, ...this.#waiting];
+    const sent = this.#sent();
     [this.#playing, this.#waiting] = [[], []];
     speaker.clear();
     this.#deps.onSilenced();
     if (speaker.paused) speaker.resume();
-    for (const playout of playouts) this.#drop(playout, playedMs);
+    for (const { playout, share } of sent) this.#drop(playout, share);
     this.#rest();
   }
 
@@ -230,13 +242,32 @@ export class SpeechPlayer {
   /** Captions the words that are heard by now, and ends what is over. */
   #update(): void {
     const { playedMs, queuedMs } = this.#deps.speaker;
-    for (const playout of [...this.#playing, ...this.#waiting])
-      this.#caption(playout, playout.shareAt(playedMs));
+    const sent = this.#sent();
+    for (const { playout, share } of sent) this.#caption(playout, share);
+    const whole = new Set(sent.flatMap(({ playout, share }) => (share === 1 ? [playout] : [])));
     // A line that changes the sample rate sends a moment less than it was given.
-    const over = this.#playing.filter((playout) => queuedMs === 0 || playout.isOver(playedMs));
+    const over = this.#playing.filter(
+      (playout) => queuedMs === 0 || whole.has(playout) || playout.isOver(playedMs),
+    );
     this.#playing = this.#playing.filter((playout) => !over.includes(playout));
     for (const playout of over) this.#end(playout);
     if (this.idle) this.#rest();
+  }
+
+  /**
+   * The share of each utterance that was sent. One is over when a later one has begun, also where the line's count says
+   * less: it loses a moment where it changes the sample rate, and words must not be captioned out of order.
+   */
+  #sent(): { playout: UtterancePlayout; share: number }[] {
+    const { playedMs } = this.#deps.speaker;
+    const playouts = [...this.#playing, ...this.#waiting];
+    const shares = playouts.map((playout) => playout.shareAt(playedMs));
+    const last = shares.findLastIndex((share) => share > 0);
+    const isOver = ({ startMs }: UtterancePlayout, index: number) => startMs !== undefined && index < last;
+    return playouts.map((playout, index) => ({
+      playout,
+      share: isOver(playout, index) ? 1 : (shares[index] ?? 0),
+    }));
   }
 
   #end(playout: UtterancePlayout): void {
@@ -246,8 +277,7 @@ export class SpeechPlayer {
     else playout.utterance.onPlayed?.();
   }
 
-  #drop(playout: UtterancePlayout, playedMs: number): void {
-    const share = playout.shareAt(playedMs);
+  #drop(playout: UtterancePlayout, share: number): void {
     if (share > 0) this.#remember(playout.utterance.text);
     playout.cancel();
     playout.utterance.onInterrupted?.(share);

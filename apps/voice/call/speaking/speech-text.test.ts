@@ -34,6 +34,14 @@ describe('a text that is being written', () => {
     expect(split(...chunks)).toEqual(clauses);
   });
 
+  it.each(['| Some long names | and their towns | here |', '# The opening hours of the museums in the town'])(
+    'does not begin with a part of %j',
+    (line) => {
+      const splitter = new ClauseSplitter({ startsEarly: true });
+      expect(splitter.push(`${line}\nThen more follows.`)[0]?.text).toBe(line);
+    },
+  );
+
   it.each([
     ['日本語の文です。次の文もあります。', ['日本語の文です。', '次の文もあります。']],
     ['他说：“今天很冷。”然后他走了！', ['他说：“今天很冷。”', '然后他走了！']],
@@ -82,6 +90,43 @@ describe('a text that is being written', () => {
       ).toEqual(['Here it is:', 'That was all.', 'Bye.']);
   });
 
+  it.each([
+    ['The capital of France is Paris and it lies on the river Seine.', 'The capital of France', 4],
+    ['Photosynthesis turns light into sugar and oxygen in the leaves.', 'Photosynthesis turns light', 3],
+    ['Your next appointment is on Monday at nine.', 'Your next appointment', 3],
+    ['La capitale de la France est Paris et elle est belle.', 'La capitale de la France', 5],
+    ['It is in the kitchen beside the window there.', 'It is in the kitchen', 5],
+  ])('begins with a few words where somebody waits: %j', (text, clause, words) => {
+    const splitter = new ClauseSplitter({ startsEarly: true });
+    const early = [...text.split(/(?<= )/).slice(0, words + 3)].flatMap((chunk) => splitter.push(chunk));
+    expect(early.map((found) => found.text)).toEqual([clause]);
+  });
+
+  it.each([
+    ['It costs four euros.', ['It costs four euros.']],
+    [
+      'The museum opens at nine, and it closes at six.',
+      ['The museum opens at nine,', 'and it closes at six.'],
+    ],
+    ['It is 5 million euros in all by now.', ['It is 5 million euros', 'in all by now.']],
+    ['It costs about 5 million euros in all now.', ['It costs about', '5 million euros in all now.']],
+    ['See [the long report](http://a.b/c) at once.', ['See [the long report](http://a.b/c) at once.']],
+    ['Ask for Dr. Watson there at once today please.', ['Ask for Dr. Watson', 'there at once today please.']],
+  ])('tears nothing apart to begin early: %j', (text, clauses) => {
+    const splitter = new ClauseSplitter({ startsEarly: true });
+    const found = [...[...text].flatMap((letter) => splitter.push(letter)), ...splitter.flush()];
+    expect(found.map((clause) => clause.text)).toEqual(clauses);
+  });
+
+  it('lets each clause be longer than the one before, where somebody waits', () => {
+    const splitter = new ClauseSplitter({ startsEarly: true });
+    const endless = Array.from({ length: 100 }, () => 'words').join(' ');
+    const lengths = [...splitter.push(endless), ...splitter.flush()].map(
+      ({ text }) => text.split(' ').length,
+    );
+    expect(lengths.slice(0, 4)).toEqual([3, 8, 16, 32]);
+  });
+
   it('does not wait for a sentence that does not end', () => {
     const endless = Array.from({ length: 100 }, (_, index) => `word${index}`).join(' ');
     const clauses = split(endless);
@@ -101,7 +146,7 @@ describe('a text that is being written', () => {
       fc.property(words, fc.integer({ min: 1, max: 9 }), (list, size) => {
         const text = list.join(' ');
         const chunks = text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? [];
-        const splitter = new ClauseSplitter();
+        const splitter = new ClauseSplitter({ startsEarly: size % 2 === 0 });
         const clauses = [...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.flush()];
         const flat = (value: string) => value.replace(/\s+/g, '');
         expect(flat(clauses.map((clause) => clause.text).join(''))).toBe(flat(text));

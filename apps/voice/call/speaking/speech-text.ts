@@ -8,19 +8,35 @@ export interface Clause {
   end: number;
 }
 
+/** In words: a clause of `comma` may end at a comma, one of `any` ends anywhere, one of `early` where a short pause is natural. */
+interface ClauseWords {
+  comma: number;
+  early: number;
+  any: number;
+}
+
 /** The first clause may be short, so that the voice is heard early; later ones are whole sentences where they can be. */
-const firstClauseWords = 3;
-const firstBreakWords = 12;
-const laterClauseWords = 14;
-const laterBreakWords = 32;
+const first: ClauseWords = { comma: 3, early: Infinity, any: 12 };
+const later: ClauseWords = { comma: 14, early: Infinity, any: 32 };
+/** Somebody waits: the voice begins with a few words. Each clause is at most about twice as long as the one before, so that a slow voice has it in time. */
+const firstEarly: readonly ClauseWords[] = [
+  { comma: 3, early: 3, any: 12 },
+  { comma: 3, early: 8, any: 14 },
+  { comma: 8, early: 16, any: 32 },
+];
 /** Longer words are nothing that can be said; a wall of them is cut anywhere. */
 const longestClause = 400;
 
-/** Cuts a text that is still being written into clauses. */
+/** Cuts a text that is still being written into clauses. `startsEarly`: somebody waits for it. */
 export class ClauseSplitter {
+  readonly #startsEarly: boolean;
   #text = '';
   #start = 0;
-  #first = true;
+  #taken = 0;
+
+  constructor({ startsEarly = false } = {}) {
+    this.#startsEarly = startsEarly;
+  }
 
   /** The clauses that stand now that this has been added. */
   push(text: string): Clause[] {
@@ -41,7 +57,7 @@ export class ClauseSplitter {
     const text = this.#text.slice(start, end);
     this.#start = end;
     if (text.trim() === '') return [];
-    this.#first = false;
+    this.#taken += 1;
     return [{ text: text.trim(), start: start + text.search(/\S/), end }];
   }
 
@@ -57,9 +73,34 @@ export class ClauseSplitter {
     const words = countWords(text);
     if (words === 0 || isInCode(text)) return false;
     if (/\n\s*$/.test(text) || isSentence(text)) return true;
-    if (isPhrase(text, rest.slice(end))) return words >= (this.#first ? firstClauseWords : laterClauseWords);
-    return words >= (this.#first ? firstBreakWords : laterBreakWords) || text.length > longestClause;
+    const { comma, early, any } = this.#limits;
+    if (isPhrase(text, rest.slice(end))) return words >= comma;
+    if (words >= early && mayPause(text, rest.slice(end), words < early + manyShortWords)) return true;
+    return words >= any || text.length > longestClause;
   }
+
+  get #limits(): ClauseWords {
+    const early = this.#startsEarly ? firstEarly[this.#taken] : undefined;
+    return early ?? (this.#taken === 0 ? first : later);
+  }
+}
+
+/** In most languages articles, prepositions and pronouns are shorter than this; a pause after them sounds wrong. */
+const longWord = 4;
+/** After so many of them a pause comes all the same. */
+const manyShortWords = 3;
+
+/**
+ * Whether a voice may pause between words: after a long one, and not right before the end. Numbers stay with what they
+ * count, and what stands in brackets, a row of a table or a heading stays together. Numbers in words are not known.
+ */
+function mayPause(text: string, next: string, needsLongWord: boolean): boolean {
+  const [last = ''] = /[\p{L}\p{M}'’]+$/u.exec(text) ?? [];
+  if (last === '' || /^\s*[|#]/.test(text) || /\d\S*(\s+\S+)?$/.test(text) || blankless.test(text))
+    return false;
+  if (needsLongWord && last.length < longWord) return false;
+  const isOpen = text.split(/[[(]/).length > text.split(/[\])]/).length || text.split('`').length % 2 === 0;
+  return !isOpen && /^(\s+[\p{L}\p{M}\p{N}'’-]+){2}(?=\s)/u.test(next);
 }
 
 /** Whether a block of code has begun and not ended. It is one clause, of which nothing is said. */

@@ -6,6 +6,8 @@ export interface Utterance {
   text: string;
   /** Its sound may be cached for the next time. */
   cached?: boolean;
+  /** A reply begins with it. */
+  opening?: boolean;
   /** It is said while the caller has the turn, and does not take it. */
   backchannel?: boolean;
   /** Called when its first sound was synthesized. */

@@ -43,6 +43,11 @@ export class Backchannel {
     this.#silence = new Alarm(deps.clock);
   }
 
+  /** The bot's last words were a question. */
+  get asks(): boolean {
+    return this.#expectsAnswer;
+  }
+
   /** It is the caller's turn: a long silence is asked about, once. */
   onBotTurnFinished(): void {
     const { reprompt, repromptAgain } = this.#deps.language();

@@ -1,4 +1,6 @@
-const rememberedTurns = 5;
+const rememberedTurns = 8;
+/** So many far turns one after the other are those of a caller who has moved away. */
+const movedAwayTurns = 3;
 /** A voice this much softer than the caller's is that of somebody further away. */
 const farDecibels = 12;
 /** Who is this much louder than usual wants to be heard. */
@@ -8,12 +10,14 @@ const softestDecibels = -32;
 
 /** How loud the caller is, learnt from their turns: tells them from others in the room, and from a television. */
 export class CallerLevel {
-  readonly #levels: number[] = [];
+  #levels: number[] = [];
+  #farTurns = 0;
 
-  /** The caller has said something while the bot was silent, at this level in decibels of full scale. */
+  /** Somebody has said something while the bot was silent, at this level in decibels of full scale. */
   learn(level: number): void {
-    this.#levels.push(level);
-    if (this.#levels.length > rememberedTurns) this.#levels.shift();
+    this.#farTurns = this.isFar(level) ? this.#farTurns + 1 : 0;
+    if (this.#farTurns === movedAwayTurns) [this.#levels, this.#farTurns] = [[], 0];
+    this.#levels = [...this.#levels, level].slice(-rememberedTurns);
   }
 
   isFar(level: number): boolean {
@@ -26,9 +30,16 @@ export class CallerLevel {
     return usual !== undefined && level > usual + raisedDecibels;
   }
 
-  /** Undefined while it is unknown, or cannot be compared. */
+  /**
+   * The median of the loudest turns that are near each other: a loud turn that is alone was a shout, and softer ones are
+   * those of somebody else. Undefined while it is unknown, or cannot be compared.
+   */
   get #usual(): number | undefined {
-    const usual = this.#levels.toSorted((left, right) => right - left)[this.#levels.length >> 1];
+    const levels = this.#levels.toSorted((left, right) => right - left);
+    const loudest = levels.find((level, place) => level - (levels[place + 1] ?? level) <= farDecibels);
+    if (loudest === undefined) return undefined;
+    const near = levels.filter((level) => level <= loudest && level >= loudest - farDecibels);
+    const usual = near[near.length >> 1];
     return usual !== undefined && usual > softestDecibels ? usual : undefined;
   }
 }

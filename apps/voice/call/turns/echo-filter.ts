@@ -1,6 +1,7 @@
 import type { Clock } from '@trunkline/schedule';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
+import { isOrder } from './interruption.ts';
 import { wordsIn } from './short-phrase.ts';
 
 export interface EchoFilterDeps {
@@ -56,7 +57,9 @@ export class EchoFilter {
 
   /** The caller's own words; one word alone counts as an echo only while the bot speaks. */
   removeFrom(text: string): string {
-    const { player } = this.#deps;
+    const { player, correlator } = this.#deps;
+    // "Stop" over a bot that has just said "stop" itself: the sound tells whose it was.
+    if (player.speaking && isLoneOrder(text) && !correlator.isUnsure && !correlator.isEcho) return text;
     if (player.speaking) return removeSelfSpeech(text, player.recentText());
     return this.#selfSpeech === '' || wordsIn(text).length < 2
       ? text
@@ -76,7 +79,12 @@ export class EchoFilter {
   }
 }
 
-/** What was heard without the bot's own words; empty when nothing else is left. */
+const isLoneOrder = (text: string) => wordsIn(text).length === 1 && isOrder(text);
+
+/**
+ * What was heard without the bot's own words; empty when nothing else is left. Words between the caller's own stay: a
+ * caller who repeats what the bot says ("and what is the capital of Italy?") is louder than its echo.
+ */
 export function removeSelfSpeech(heard: string, spoken: string): string {
   const ours = wordsIn(spoken);
   if (ours.length === 0) return heard;
@@ -88,10 +96,11 @@ export function removeSelfSpeech(heard: string, spoken: string): string {
     if (run >= 2) echoed.fill(true, start, start + run);
     start += Math.max(run, 1);
   }
+  const [firstOwn, lastOwn] = [echoed.indexOf(false), echoed.lastIndexOf(false)];
   // Also "next" or "no": which of them is an order does not show, and who is not heard says more.
   const single = words.length === 1 && ours.includes(words[0] ?? '');
   if (single || isMostly(echoed, words, ours)) return '';
-  return pieces.filter((_, index) => !echoed[index]).join(' ');
+  return firstOwn < 0 ? '' : pieces.slice(firstOwn, lastOwn + 1).join(' ');
 }
 
 /** How many words from here on stand in the same order in what the bot said; one misheard word may stand between. */
@@ -129,6 +138,8 @@ const slotMs = 8;
 const slotsPerWindow = 4;
 /** An echo comes back within this many slots: about 600 ms. */
 const longestDelay = 75;
+/** Mostly within this. */
+const usualDelayMs = 250;
 const comparedWindows = 36;
 const fewestWindows = 10;
 const rememberedSlots = 1024;
@@ -139,29 +150,63 @@ const echoAbove = 0.8;
 const stillAbove = 0.65;
 const [flattest, steepest] = [0.4, 1.7];
 
+type SoundBySlot = Map<number, { energy: number; samples: number }>;
+
 /** Compares the loudness of what is heard with that of what is played: an echo goes up and down with it. */
 export class EchoCorrelator {
   /** Energy and samples of what is played, by the time when it is. */
-  readonly #played = new Map<number, { energy: number; samples: number }>();
+  readonly #played: SoundBySlot = new Map();
   #heard: { slot: number; level: number }[] = [];
+  /** Nothing was played for so long that its echo has died away. */
+  #isSilent = false;
   #sure = false;
   /** Until then there is something to be heard. */
   #playedUntil = -Infinity;
+  /** While the bot is paused: what it would have played from then on, at the times planned before. */
+  #held: { atMs: number; untilMs: number; slots: SoundBySlot } | undefined;
 
-  /** Something will be played at that time. */
+  /** When the bot paused; undefined while it goes on. */
+  get pausedAt(): number | undefined {
+    return this.#held?.atMs;
+  }
+
+  /** Something will be played at that time; during a pause, at the time when it would be without the pause. */
   play(atMs: number, { samples, sampleRate }: AudioFrame): void {
+    const slots = this.#held?.slots ?? this.#played;
     const perSlot = (slotMs * sampleRate) / 1000;
     for (let at = 0; at < samples.length; at += perSlot) {
       const slot = Math.floor((atMs + (at / sampleRate) * 1000) / slotMs);
-      this.#add(slot, samples.subarray(at, at + perSlot));
+      const { energy, samples: count } = slots.get(slot) ?? { energy: 0, samples: 0 };
+      const part = samples.subarray(at, at + perSlot);
+      remember(slots, slot, { energy: energy + energyOf(part), samples: count + part.length });
     }
-    this.#playedUntil = Math.max(this.#playedUntil, atMs + (samples.length / sampleRate) * 1000);
+    const untilMs = atMs + (samples.length / sampleRate) * 1000;
+    if (this.#held === undefined) this.#playedUntil = Math.max(this.#playedUntil, untilMs);
+    else this.#held.untilMs = Math.max(this.#held.untilMs, untilMs);
   }
 
   /** Nothing is played from that time on, whatever was planned. */
   stop(atMs: number): void {
+    this.#held = undefined;
     this.#playedUntil = Math.min(this.#playedUntil, atMs);
     for (const slot of this.#played.keys()) if (slot * slotMs >= atMs) this.#played.delete(slot);
+  }
+
+  /** The bot is silent from that time on, until it goes on where it was. */
+  pause(atMs: number): void {
+    const slots = new Map([...this.#played].filter(([slot]) => slot * slotMs >= atMs));
+    const untilMs = this.#playedUntil;
+    this.stop(atMs);
+    this.#held = { atMs, untilMs, slots };
+  }
+
+  resume(atMs: number): void {
+    if (this.#held === undefined) return;
+    const { atMs: heldAt, untilMs, slots } = this.#held;
+    this.#held = undefined;
+    const later = Math.round((atMs - heldAt) / slotMs);
+    for (const [slot, sound] of slots) remember(this.#played, slot + later, sound);
+    this.#playedUntil = Math.max(this.#playedUntil, untilMs + atMs - heldAt);
   }
 
   /** This is heard at that time. */
@@ -169,20 +214,28 @@ export class EchoCorrelator {
     const energy = window.reduce((sum, sample) => sum + sample * sample, 0) / Math.max(1, window.length);
     this.#heard.push({ slot: Math.floor(atMs / slotMs), level: levelOf(energy) });
     if (this.#heard.length > comparedWindows) this.#heard.shift();
-    // What is heard while the bot is silent says nothing about an echo.
-    if (atMs > this.#playedUntil + longestDelay * slotMs) this.#heard = [];
+    const isLater = atMs > this.#playedUntil + longestDelay * slotMs;
+    this.#isSilent = isLater && Number.isFinite(this.#playedUntil);
+    // What is heard while the bot is silent says nothing about an echo of what it says next.
+    if (isLater) this.#heard = [];
   }
 
-  /** Too little was heard since the bot began to speak. */
+  /** Too little was heard since the bot began to speak. In a long pause, or a hole in its speech, nothing can be its echo. */
   get isUnsure(): boolean {
-    return this.#heard.length < fewestWindows;
+    return this.#heard.length < fewestWindows && !this.#isSilent;
   }
 
   /** What was heard lately is the bot's voice. */
   get isEcho(): boolean {
     const { likeness } = this;
     this.#sure ||= likeness >= surelyAbove;
-    return likeness >= (this.#sure ? stillAbove : echoAbove);
+    return likeness >= (this.#sure ? stillAbove : this.#isLongPaused ? surelyAbove : echoAbove);
+  }
+
+  /** The echo of a bot that has paused would have ended by now: another voice is alike by chance, at ever longer delays. */
+  get #isLongPaused(): boolean {
+    const heardAt = (this.#heard.at(-1)?.slot ?? 0) * slotMs;
+    return this.#held !== undefined && heardAt - this.#held.atMs > usualDelayMs;
   }
 
   /** This user turn was the bot's voice for a while. */
@@ -197,7 +250,7 @@ export class EchoCorrelator {
 
   /** From 0 to 1, at the delay that fits best. */
   get likeness(): number {
-    if (this.isUnsure) return 0;
+    if (this.#heard.length < fewestWindows) return 0;
     const heard = this.#heard.map(({ level }) => level);
     const levels = this.#playedLevels();
     let best = 0;
@@ -222,14 +275,16 @@ export class EchoCorrelator {
     }
     return levels;
   }
+}
 
-  #add(slot: number, samples: Int16Array): void {
-    const energy = samples.reduce((sum, sample) => sum + (sample / 2 ** 15) ** 2, 0);
-    const known = this.#played.get(slot) ?? { energy: 0, samples: 0 };
-    this.#played.set(slot, { energy: known.energy + energy, samples: known.samples + samples.length });
-    const [oldest] = this.#played.keys();
-    if (this.#played.size > rememberedSlots && oldest !== undefined) this.#played.delete(oldest);
-  }
+function remember(slots: SoundBySlot, slot: number, sound: { energy: number; samples: number }): void {
+  slots.set(slot, sound);
+  const [oldest] = slots.keys();
+  if (slots.size > rememberedSlots && oldest !== undefined) slots.delete(oldest);
+}
+
+function energyOf(samples: Int16Array): number {
+  return samples.reduce((sum, sample) => sum + (sample / 2 ** 15) ** 2, 0);
 }
 
 /** Decibels, without what is too soft to count. */

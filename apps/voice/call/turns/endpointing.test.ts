@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endpointingDelay, isLikelyEndOfTurn, type Pause, SpeakingRate } from './endpointing.ts';
+import { endpointingDelay, isLikelyEndOfTurn, isReplyDue, type Pause, SpeakingRate } from './endpointing.ts';
 
 const pause = (text: string | undefined, more: Partial<Pause> = {}): Pause => ({
   text,
@@ -70,7 +70,17 @@ describe('endpointing: the end of a turn', () => {
     expect(endpointingDelay(pause('It is red.', { usualPauseMs: speakingRate.usualPauseMs }))).toBe(1500);
   });
 
-  it('allows preemptive generation only where no more is to be expected', () => {
+  it('has a reply generated at once where no more is to be expected, else one second before the turn ends', () => {
+    const dueAfter = (given: Pause) =>
+      Array.from({ length: 31 }, (_, index) => index * 100).find((ms) => isReplyDue(given, ms));
+    expect(dueAfter(pause('What is the weather?'))).toBe(0);
+    expect(dueAfter(pause('What is the weather in'))).toBe(700);
+    expect(dueAfter(pause('my pin is 4 7'))).toBe(1000);
+    expect(dueAfter(pause('It is red.', { finished: 0.05 }))).toBe(1100);
+    expect(dueAfter(pause(undefined))).toBeUndefined();
+  });
+
+  it('knows where no more is to be expected', () => {
     expect(isLikelyEndOfTurn(pause('What is the weather?'))).toBe(true);
     expect(isLikelyEndOfTurn(pause('What is the weather in'))).toBe(false);
     expect(isLikelyEndOfTurn(pause('my pin is 4 7'))).toBe(false);

@@ -81,7 +81,16 @@ function byModel(text: string, finished: number): PauseJudgement {
   return { delayMs: finished >= 0.1 ? unfinishedSilenceMs : surelyUnfinishedSilenceMs, reason };
 }
 
-/** Whether a reply may be generated preemptively, before the turn has ended. */
+/** A reply is generated for about so long before it can be heard: it begins so much before the end of the turn. */
+const replyAheadMs = 1000;
+
+/** Whether a reply is generated preemptively after so much silence: at once where the turn has likely ended, else in time for its end. */
+export function isReplyDue(pause: Pause, silenceMs: number): boolean {
+  if (pause.text === undefined) return false;
+  return isLikelyEndOfTurn(pause) || silenceMs >= endpointingDelay(pause) - replyAheadMs;
+}
+
+/** Whether the caller seems to have said all they wanted to say. */
 export function isLikelyEndOfTurn(pause: Pause): boolean {
   if (pause.text === undefined) return false;
   const longestMs = pause.finished === undefined ? plainSilenceMs + risingMs : doubtfulSilenceMs;

@@ -5,10 +5,22 @@ describe('barge-in: speech while the bot speaks', () => {
   const judge = (speechMs: number, words: string | undefined, over = false, asks = false) =>
     judgeInterruption({ speechMs, words, over, selfSpeech: false, asks }).verdict;
 
-  it('waits, then pauses the bot, while nothing is understood', () => {
-    expect(judge(300, undefined)).toBe('wait');
-    expect(judge(499, undefined)).toBe('wait');
-    expect(judge(500, undefined)).toBe('pause');
+  it.each([
+    ['at once for what is surely a voice', 0.9, 190],
+    ['later for what may be none', 0.7, 500],
+  ])('waits, then pauses the bot, while nothing is understood: %s', (_, voiceProbability, pauseMs) => {
+    const overlap = { words: undefined, over: false, selfSpeech: false, asks: false, voiceProbability };
+    expect(judgeInterruption({ ...overlap, speechMs: pauseMs - 1 }).verdict).toBe('wait');
+    expect(judgeInterruption({ ...overlap, speechMs: pauseMs }).verdict).toBe('pause');
+  });
+
+  it.each([
+    ['waits while it is surely a voice', 0.9, false, 'wait'],
+    ['ignores it when that was all', 0.9, true, 'ignore'],
+    ['ignores what may be no voice', 0.7, false, 'ignore'],
+  ])('where only the words of the bot are understood, %s', (_, voiceProbability, over, verdict) => {
+    const overlap = { speechMs: 500, words: '', over, selfSpeech: false, asks: false, voiceProbability };
+    expect(judgeInterruption(overlap).verdict).toBe(verdict);
   });
 
   it.each(['mhm', 'Mm-hmm.', 'Yeah, right.', 'I see', 'uh huh', 'Okay.', 'oh really', 'um'])(
@@ -28,6 +40,12 @@ describe('barge-in: speech while the bot speaks', () => {
   ])('hears what would be a backchannel but %s', (_, given) => {
     const overlap = { speechMs: 500, over: true, selfSpeech: false, asks: false };
     expect(judgeInterruption({ ...overlap, ...given }).verdict).toBe('interrupt');
+  });
+
+  it('takes "Right?" for a backchannel where the voice does not rise, as recognisers write it for a mere "right"', () => {
+    const overlap = { speechMs: 500, words: 'Right?', over: true, selfSpeech: false, asks: false };
+    const verdict = (rises: boolean) => judgeInterruption({ ...overlap, rises }).verdict;
+    expect([verdict(false), verdict(true)]).toEqual(['ignore', 'interrupt']);
   });
 
   it('keeps a backchannel that comes as the bot finishes', () => {
@@ -78,6 +96,19 @@ describe('barge-in: speech while the bot speaks', () => {
     expect(verdict('wait a moment')).toBe('interrupt');
     expect(verdict('stop')).toBe('interrupt');
     for (const word of ['hello', 'what', 'thanks', 'actually']) expect(verdict(word)).toBe('ignore');
+  });
+
+  it('pauses for interim words of what may be no voice, and interrupts when they are final or go on', () => {
+    const coughing = { speechMs: 500, over: false, selfSpeech: false, asks: false, voiceProbability: 0.7 };
+    const verdict = (given: object) =>
+      judgeInterruption({ ...coughing, words: "It's like.", ...given }).verdict;
+    expect(verdict({})).toBe('pause');
+    expect(verdict({ voiceProbability: 0.9 })).toBe('interrupt');
+    expect(verdict({ over: true })).toBe('interrupt');
+    expect(verdict({ speechMs: 1500 })).toBe('interrupt');
+    expect(verdict({ words: 'But' })).toBe('pause');
+    expect(verdict({ words: 'But', over: true })).toBe('interrupt');
+    expect(verdict({ words: '', over: true })).toBe('ignore');
   });
 
   it('pauses for a single short word, and hears it', () => {

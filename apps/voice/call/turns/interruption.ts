@@ -22,6 +22,8 @@ export interface Overlap {
   far?: boolean;
   /** It is much louder than the caller was. */
   raised?: boolean;
+  /** Their voice rose at the end; undefined before there is one. */
+  rises?: boolean | undefined;
   /** The bot has just asked something. */
   asks: boolean;
   /** The bot is about to finish, and nothing follows. */
@@ -34,14 +36,16 @@ export interface Overlap {
  */
 export type InterruptionVerdict = 'wait' | 'ignore' | 'pause' | 'answer' | 'interrupt';
 
+/** Who surely speaks is not spoken over: what is on its way may be heard for another 60 ms. */
+const sureVoiceMs = 190;
 const unsureMs = 500;
 /** A word that is still being said may be the beginning of a backchannel until then. */
 const sureMs = 800;
 const sureWords = 2;
-/** A recogniser may take a cough this short for a word. */
-const shortMs = 350;
+/** A recogniser may take a cough this short for a word, and several for a sentence. */
+const [shortMs, longestSoundMs] = [350, 1500];
 /** Short words of three voices, also soft and in noise, had 0.82 to 0.99; a window counts as voice from 0.45 on. */
-const surelyVoice = 0.8;
+export const surelyVoice = 0.8;
 
 /** In doubt the bot pauses, and what was said is heard: only what is surely a backchannel lets it go on. */
 export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerdict; reason: string } {
@@ -62,11 +66,17 @@ export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerd
     return words === undefined && !over
       ? judged('wait', 'a voice far away, no words yet')
       : judged('ignore', 'the voice is further away than the caller');
-  if (words === undefined)
-    return speechMs >= unsureMs
-      ? judged('pause', `${unsureMs} ms of voice, no words yet`)
+  if (words === undefined) {
+    const neededMs = voiceProbability >= surelyVoice ? sureVoiceMs : unsureMs;
+    return speechMs >= neededMs
+      ? judged('pause', `${neededMs} ms of voice, no words yet`)
       : judged('wait', 'no words yet');
+  }
   const count = wordsIn(words).length;
+  // The first word of a sentence is often one that the bot has just said too. A mere echo ends soon: the bot is silent.
+  const isEarly = !over && speechMs < falseInterruptionTimeoutMs;
+  if (count === 0 && isEarly && voiceProbability >= surelyVoice)
+    return judged('wait', 'surely a voice, no words of its own yet');
   if (count === 0) return judged('ignore', 'no words were understood');
   // "Okay" shows that somebody listens, except when it is what the bot has asked for.
   if (isBackchannel(overlap, words)) {
@@ -75,7 +85,11 @@ export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerd
       ? judged('answer', `"${words}" comes as the bot finishes`)
       : judged('ignore', `"${words}" is a backchannel`);
   }
-  if (isOrder(words)) return judged('interrupt', `"${words}" is an order or a correction`);
+  const isCommand = isOrder(words);
+  // Recognisers find words in a cough; the final transcript shows whether there were any.
+  const isDoubtful = !over && voiceProbability < surelyVoice && speechMs < longestSoundMs;
+  if (isDoubtful && (isCommand || count >= sureWords)) return judged('pause', `"${words}" may be no words`);
+  if (isCommand) return judged('interrupt', `"${words}" is an order or a correction`);
   if (count >= sureWords) return judged('interrupt', `"${words}" is two words or more`);
   if (asks) return judged(speechMs >= sureMs ? 'interrupt' : 'answer', `"${words}" answers the question`);
   if (speechMs < shortMs && voiceProbability < surelyVoice)
@@ -94,11 +108,12 @@ const surely = 0.75;
 
 /** Whether somebody only shows that they listen, by words, length and loudness. */
 export function isBackchannel(
-  { speechMs, raised = false }: Pick<Overlap, 'speechMs' | 'raised'>,
+  { speechMs, raised = false, rises = true }: Pick<Overlap, 'speechMs' | 'raised' | 'rises'>,
   words: string,
 ): boolean {
   const isShort = speechMs <= longestBackchannelMs && wordsIn(words).length <= mostBackchannelWords;
-  if (!isShort || raised || isQuestion(words)) return false;
+  // Recognisers write "Right?" for a mere "right": who asks lets the voice rise.
+  if (!isShort || raised || (isQuestion(words) && rises)) return false;
   const { acknowledgement, order } = phraseMeaning(words);
   return acknowledgement >= surely && order < 1 - surely;
 }
@@ -108,11 +123,11 @@ const longestOrderWords = 4;
 const surelyOrder = 0.9;
 
 /** Whether a few words are meant to stop, refuse or correct. */
-function isOrder(text: string, atLeast = 0.5): boolean {
+export function isOrder(text: string, atLeast = 0.5): boolean {
   return wordsIn(text).length <= longestOrderWords && phraseMeaning(text).order >= atLeast;
 }
 
-/** A pause without words for this long was a false interruption. */
+/** A pause without words for this long, since the caller surely spoke, was a false interruption. */
 export const falseInterruptionTimeoutMs = 2000;
 
 /** Whether somebody who has put the call on hold wants to go on. */

@@ -2,8 +2,13 @@ import type { SpeechInput } from '../listening/speech-input.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { CallerLevel } from './caller-level.ts';
 import type { EchoFilter } from './echo-filter.ts';
-import { isLikelyEndOfTurn, judgePause, type SpeakingRate } from './endpointing.ts';
-import { type InterruptionVerdict, isBackchannel, judgeInterruption } from './interruption.ts';
+import { isLikelyEndOfTurn, isReplyDue, judgePause, type SpeakingRate } from './endpointing.ts';
+import { type InterruptionVerdict, isBackchannel, judgeInterruption, surelyVoice } from './interruption.ts';
+
+/** Voices have shorter holes. */
+const settledMs = 96;
+/** Who coughs in mid-sentence needs so long to go on. */
+const afterNoiseMs = 600;
 
 interface TurnJudgeDeps {
   input: SpeechInput;
@@ -28,6 +33,10 @@ interface SilenceJudgement {
   text: string | undefined;
   isOver: boolean;
   isLikelyOver: boolean;
+  /** What was said seems whole, whatever pauses this caller makes. */
+  seemsWhole: boolean;
+  /** A reply is to be generated now, so that it is there when the turn ends. */
+  isReplyDue: boolean;
   reason: string;
 }
 
@@ -55,12 +64,26 @@ export class TurnJudge {
       over,
       selfSpeech: isSelfSpeech ?? false,
       voiceProbability: input.voiceProbability,
-      far: level !== undefined && this.#callerLevel.isFar(level),
+      far: this.isFar,
       raised: level !== undefined && this.#callerLevel.isRaised(level),
+      rises: over ? input.tone === 'rising' : undefined,
       asks: answers || player.asks,
       ending: player.isEnding && !goesOn,
     });
     return { ...judged, over, words: words ?? '' };
+  }
+
+  /** What is heard while the bot speaks is somebody further away than the caller. */
+  get isFar(): boolean {
+    const { input, player } = this.#deps;
+    return player.speaking && input.level !== undefined && this.#callerLevel.isFar(input.level);
+  }
+
+  /** The caller is speaking: surely a voice, neither far away nor the bot's own. */
+  get isCallerSpeaking(): boolean {
+    const { input, echo } = this.#deps;
+    const isVoice = input.speaking && (input.voiceProbability ?? 0) >= surelyVoice;
+    return isVoice && !this.isFar && echo.isSelfSpeech !== true;
   }
 
   /** The caller has only shown that they listen. */
@@ -75,19 +98,23 @@ export class TurnJudge {
     const { usualPauseMs } = speakingRate;
     const pause = { text, tone: input.tone, usualPauseMs, finished: input.endOfTurnProbability };
     const { delayMs, reason } = judgePause(pause);
-    const isLikelyOver = isLikelyEndOfTurn(pause);
+    const judged = {
+      text,
+      isLikelyOver: isLikelyEndOfTurn(pause),
+      seemsWhole: isLikelyEndOfTurn({ ...pause, usualPauseMs: 0 }),
+      isReplyDue: isReplyDue(pause, input.silenceMs),
+    };
     if (text === undefined)
       return isOverdue()
-        ? { text, isOver: true, isLikelyOver, reason: 'the transcript is overdue' }
-        : { text, isOver: false, isLikelyOver, reason };
-    const isOver = input.silenceMs >= delayMs;
+        ? { ...judged, isOver: true, reason: 'the transcript is overdue' }
+        : { ...judged, isOver: false, reason };
+    // A sound that is no speech does not make the silence longer. One that may become speech is waited for, and who coughs
+    // in mid-sentence may go on.
+    const neededMs = Math.max(Math.min(delayMs, afterNoiseMs), delayMs - input.wordlessMs);
+    const quietMs = delayMs > afterNoiseMs ? afterNoiseMs : settledMs;
+    const isOver = input.silenceMs >= neededMs && input.quietMs >= quietMs;
     if (isOver && text !== '' && echo.isClear && input.level !== undefined)
       this.#callerLevel.learn(input.level);
-    return {
-      text,
-      isOver,
-      isLikelyOver,
-      reason: `${reason}: ${delayMs} ms of silence end the turn`,
-    };
+    return { ...judged, isOver, reason: `${reason}: ${delayMs} ms of silence end the turn` };
   }
 }

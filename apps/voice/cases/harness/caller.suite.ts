@@ -15,6 +15,8 @@ export class SyntheticCaller implements Line {
   readonly #messages: ((message: LineMessage) => void)[] = [];
   readonly #closed: ((reason: string) => void)[] = [];
   readonly received: { at: number; message: LineMessage }[] = [];
+  /** What was received, as lines: conditions read them every 10 ms. */
+  readonly events: string[] = [];
   readonly #receivers: ((message: LineMessage) => void)[] = [];
   #saying: Int16Array[] = [];
   readonly #resampler = new StreamResampler(rate);
@@ -37,7 +39,9 @@ export class SyntheticCaller implements Line {
   }
 
   send(message: LineMessage): void {
-    this.received.push({ at: this.#now(), message });
+    const at = this.#now();
+    this.received.push({ at, message });
+    this.events.push(`${Math.round(at)} ${message.type} ${JSON.stringify(message.data ?? '')}`);
     for (const receiver of this.#receivers) receiver(message);
   }
 
@@ -45,11 +49,15 @@ export class SyntheticCaller implements Line {
     this.#receivers.push(receiver);
   }
 
-  /** What was received, as lines. */
-  get events(): string[] {
-    return this.received.map(
-      ({ at, message }) => `${Math.round(at)} ${message.type} ${JSON.stringify(message.data ?? '')}`,
-    );
+  /** The texts of the messages of this type, in order. */
+  texts(type: LineMessage['type']): string[] {
+    const chosen = this.received.filter(({ message }) => message.type === type);
+    return chosen.map(({ message }) => (message.data as { text: string }).text);
+  }
+
+  /** All sentences that were said to the caller, as one text. */
+  heard(): string {
+    return this.texts('bot-tts-text').join(' ');
   }
 
   onMessage(listener: (message: LineMessage) => void): void {
@@ -128,6 +136,7 @@ export class SyntheticSpeaker implements Speaker {
   stuck = false;
   readonly played: AudioFrame[] = [];
   #nextSound: (() => void) | undefined;
+  #nextSilence: (() => void) | undefined;
 
   get queuedMs(): number {
     return this.#queue.reduce(
@@ -147,6 +156,7 @@ export class SyntheticSpeaker implements Speaker {
   pause(): void {
     if (!this.paused && this.#sounding) this.pauses += 1;
     this.paused = true;
+    this.#silenced();
   }
 
   resume(): void {
@@ -156,6 +166,7 @@ export class SyntheticSpeaker implements Speaker {
   clear(): void {
     this.#queue = [];
     this.#sounding = false;
+    this.#silenced();
   }
 
   duck(isDucked: boolean): void {
@@ -174,6 +185,16 @@ export class SyntheticSpeaker implements Speaker {
   /** Told of the next sound, and of none after it. */
   onNextSound(listener: () => void): void {
     this.#nextSound = listener;
+  }
+
+  /** Told when the sound is paused or cut off for the next time. */
+  onNextSilence(listener: () => void): void {
+    this.#nextSilence = listener;
+  }
+
+  #silenced(): void {
+    this.#nextSilence?.();
+    this.#nextSilence = undefined;
   }
 
   play(): AudioFrame | undefined {

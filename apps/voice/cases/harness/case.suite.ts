@@ -105,6 +105,8 @@ const caseSchema = z.strictObject({
     wrong: z.number().min(0).max(1).default(0.2),
     /** The longest silence between the end of the caller's words and the first sound of the answer. */
     silence: duration.optional(),
+    /** The longest time from the first sound of a caller who speaks over the bot until it sends no more. */
+    yields: duration.optional(),
     /** How often the bot stopped to listen and went on. */
     pauses: z.number().int().optional(),
     /** Answers that were begun and thrown away. */

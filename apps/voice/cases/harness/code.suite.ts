@@ -75,8 +75,15 @@ export function textIn(samples: Float32Array): string {
 
 /** How sure a detector would be that somebody speaks. */
 export function activityIn(samples: Float32Array): number {
-  const loud = samples.filter((sample) => Math.abs(sample * 2 ** 15) >= coughLevel).length;
-  return loud > samples.length / 4 ? 0.95 : 0.05;
+  let [voiced, coughed] = [0, 0];
+  for (const sample of samples) {
+    const level = Math.abs(sample * 2 ** 15);
+    if (level > coughLevel) voiced += 1;
+    if (level > coughLevel - 1) coughed += 1;
+  }
+  if (voiced > samples.length / 4) return 0.95;
+  // A cough has something of a voice.
+  return coughed > samples.length / 4 ? 0.7 : 0.05;
 }
 
 function soundOf(ms: number, level: number): Int16Array {

@@ -13,7 +13,7 @@ import type { Voices } from './voices.suite.ts';
 const rate = 16_000;
 const botVoice = 'piper';
 /** Real time, which passes while the case's clock stands still; only a hang takes so long. */
-const longestMs = 60_000;
+const longestMs = 240_000;
 const recognitionLimits = {
   live: longestMs,
   file: longestMs,
@@ -48,27 +48,45 @@ export async function openLocalVoices(
     SMART_TURN: 'local',
     ...settings,
   };
-  const options = readOptions(voiceOptions, { env });
-  const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: 1000 });
-  const speech = createSpeechParts(options, {
-    sidecar,
-    directory: path,
-    isSteady: true,
-    recognitionLimits,
-    logger: silent,
-  });
+  const create = (changes: Record<string, string> = {}) => {
+    const options = readOptions(voiceOptions, { env: { ...env, ...changes } });
+    const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: 1000 });
+    return createSpeechParts(options, {
+      sidecar,
+      directory: path,
+      isSteady: true,
+      modelTimeoutMs: longestMs,
+      recognitionLimits,
+      logger: silent,
+    });
+  };
+  const speech = rememberSpeech(create());
   const spoken = new Map<string, Int16Array>();
   const say = async (text: string) => {
     const known = spoken.get(text) ?? (await soundOf(speech, text, callerVoice));
     spoken.set(text, known);
     return known;
   };
+  const openWith = (parts: SpeechParts) =>
+    countedVoices(parts, { speech: say, recorded: (wanted) => recordedSound(wanted, recordings) });
   return {
     /** For one case; the models stay loaded. */
-    open: () =>
-      countedVoices(speech, { speech: say, recorded: (wanted) => recordedSound(wanted, recordings) }),
-    /** Backends that failed, as `/healthz` reports them. */
-    warnings: () => speech.describe().warnings,
+    open: () => openWith(speech),
+    /** The same voices with the recogniser that other settings of the service ask for. */
+    listeningBy(changes: Record<string, string>) {
+      const other = create(changes);
+      const { recognizer, transcriber, detectLanguage, describe } = other;
+      return {
+        open: () => openWith({ ...speech, recognizer, transcriber, detectLanguage, describe }),
+        /** Backends that failed, as `/healthz` reports them. */
+        warnings: () => describe().warnings,
+        close: other.close,
+      };
+    },
+    /** Loads the models. */
+    warm: speech.warm,
+    /** A text in the bot's voice, at this rate. */
+    speak: (text: string, sampleRate: number) => soundOf(speech, text, botVoice, sampleRate),
     /** What a listener understands of what was played. */
     transcribe: (frames: readonly AudioFrame[]) =>
       speech.recognizer.recognize(toFloat32(resampled(frames)), { final: true }),
@@ -82,14 +100,43 @@ export async function openLocalVoices(
 const drop = () => undefined;
 const silent: Logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => silent };
 
-async function soundOf(speech: SpeechParts, text: string, voice: string): Promise<Int16Array> {
+async function soundOf(
+  speech: SpeechParts,
+  text: string,
+  voice: string,
+  sampleRate = rate,
+): Promise<Int16Array> {
   const frames: AudioFrame[] = [];
   for await (const frame of speech.synthesizer.speak({ text, voice })) frames.push(frame);
-  return resampled(frames);
+  return resampled(frames, sampleRate);
 }
 
-function resampled(frames: readonly AudioFrame[]): Int16Array {
-  const resampler = new StreamResampler(rate);
+/** What was said to the end once is not worked out again: the voice says it the same way each time. */
+function rememberSpeech(speech: SpeechParts): SpeechParts {
+  const said = new Map<string, readonly AudioFrame[]>();
+  const { synthesizer } = speech;
+  return {
+    ...speech,
+    synthesizer: {
+      ...synthesizer,
+      async *speak(request) {
+        const { text, voice, lang, backend, background = false, signal } = request;
+        const key = JSON.stringify([text, voice, lang, backend]);
+        const frames: AudioFrame[] = [];
+        for await (const frame of said.get(key) ?? synthesizer.speak(request)) {
+          signal?.throwIfAborted();
+          frames.push(frame);
+          yield { ...frame, samples: frame.samples.slice() };
+        }
+        // Background work may give no sound.
+        if (!background) said.set(key, frames);
+      },
+    },
+  };
+}
+
+function resampled(frames: readonly AudioFrame[], sampleRate = rate): Int16Array {
+  const resampler = new StreamResampler(sampleRate);
   const parts = frames.map((frame) => resampler.push(frame).samples);
   const all = new Int16Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -15,6 +15,8 @@ export interface Outcome {
   conversation: string[];
   /** From the end of the caller's words to the first sound of the answer; the longest. */
   silence: number;
+  /** From the first sound of a caller who speaks over the bot until the bot is silent; the longest. */
+  yields: number;
   pauses: number;
   thrownAway: number;
   runs: number;
@@ -44,6 +46,7 @@ class Run {
   readonly #stage: Stage;
   readonly #transcript = new Transcript();
   #silence = 0;
+  #yields = 0;
 
   constructor(test: VoiceCase, stage: Stage) {
     this.#test = test;
@@ -61,6 +64,7 @@ class Run {
     return {
       conversation: this.#transcript.end(),
       silence: this.#silence,
+      yields: this.#yields,
       pauses: callers.reduce((sum, { speaker }) => sum + speaker.pauses, 0),
       thrownAway: model.abandoned(),
       runs: this.#stage.ran.length,
@@ -99,6 +103,11 @@ class Run {
   /** The silence after it is measured from the last sound of the caller. */
   async #say(sound: Int16Array): Promise<void> {
     const { clock, caller } = this.#stage;
+    const start = clock.now();
+    if (caller.speaker.sounding)
+      caller.speaker.onNextSilence(() => {
+        this.#yields = Math.max(this.#yields, clock.now() - start);
+      });
     await this.#stage.sound(sound);
     const end = clock.now();
     caller.speaker.onNextSound(() => {

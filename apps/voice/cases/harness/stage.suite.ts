@@ -3,7 +3,7 @@ import { defineTool, type Interruption, type Tool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { z } from 'zod';
-import type { CallSettings } from '../../call/call.ts';
+import type { CallSettings } from '../../call/call-components.ts';
 import { type Conversations, createConversations } from '../../call/conversation.ts';
 import { Memory } from '../../call/replying/history.ts';
 import { DeliveryController, PendingStore } from '../../delivery/delivery-controller.ts';
@@ -142,6 +142,11 @@ export class Stage {
   /** The types of what the page was told, in order. */
   types(): string[] {
     return this.caller.received.map(({ message }) => message.type);
+  }
+
+  /** All sentences that the caller was told, as one text. */
+  heard(): string {
+    return this.caller.heard();
   }
 
   /** From now on nothing can be written down, as on a full disk. */

@@ -1,5 +1,5 @@
 import type { Clock } from '@trunkline/schedule';
-import type { CallComponents } from '../../call/call.ts';
+import type { CallComponents } from '../../call/call-components.ts';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
 import type { RecordedSpeech } from './case.suite.ts';
 import { activityIn, coughOf, noiseOf, silenceOf, speechOf, textIn } from './code.suite.ts';
@@ -77,6 +77,21 @@ export function scriptedVoices(clock: Clock, delays: Delays = {}): Voices {
     settle: async () => undefined,
     close: async () => undefined,
   };
+}
+
+/** Scripted voices for one stage, with what was synthesized and when. */
+export function recordedVoices() {
+  const made: { text: string; at: number }[] = [];
+  const voices = (clock: Clock): Voices => {
+    const scripted = scriptedVoices(clock);
+    const { synthesizer } = scripted.speech;
+    const speak: typeof synthesizer.speak = (request) => {
+      made.push({ text: request.text, at: clock.now() });
+      return synthesizer.speak(request);
+    };
+    return { ...scripted, speech: { ...scripted.speech, synthesizer: { ...synthesizer, speak } } };
+  };
+  return { voices, made };
 }
 
 export function* framesOf(samples: Int16Array): Generator<AudioFrame> {

@@ -3,7 +3,7 @@ import { BoundedMap } from '@trunkline/std';
 import { type Api, randomId } from '@trunkline/ui';
 import type { Levels } from '../orb/motion.ts';
 import { type Exchange, NO_EXCHANGE, settle, take, typed, withUnsent } from './exchange.ts';
-import { LineWait, type Waiting } from './line-wait.ts';
+import { BusyNotice, LineWait, type Waiting } from './line-wait.ts';
 import { Link, openMessage, sealMessage } from './link.ts';
 import { type Problem, problemIn, problemOf } from './problems.ts';
 import { type CallSettings, CallSound, closeStream, openMicrophone } from './sound.ts';
@@ -55,6 +55,7 @@ export class Call {
   readonly #api: Api;
   readonly #listeners = new Set<() => void>();
   readonly #wait: LineWait;
+  readonly #busy = new BusyNotice();
   #settings: CallSettings;
   /** By which the service knows this page when it waits for a line, calls, and comes back to its line. */
   readonly #ticket = randomId();
@@ -92,6 +93,8 @@ export class Call {
     this.#round += 1;
     const round = this.#round;
     const waited = this.#wait.take();
+    if (microphone) this.#busy.open();
+    else this.#busy.stop();
     const { exchange, number } = this.#state;
     const phase = microphone ? 'microphone' : 'connecting';
     this.#update({ ...AT_REST, exchange, number: number + 1, phase });
@@ -109,11 +112,15 @@ export class Call {
       this.#giveUp(problem);
       // The place is still there.
       if (waited && problem.code === 'lines-busy') this.#wait.start();
+      if (!waited && microphone && problem.code === 'lines-busy')
+        void this.#busy.say(`${problem.what} ${problem.todo}`);
+      else this.#busy.stop();
     }
   }
 
   hangUp(): void {
     this.#wait.stop();
+    this.#busy.stop();
     this.#leave((link) => link?.hangUp());
   }
 
@@ -135,11 +142,13 @@ export class Call {
 
   /** Waits until a line is free; then the page rings, and `start` answers. */
   waitForLine(): void {
+    this.#busy.stop();
     this.#wait.start();
   }
 
   dismiss(): void {
     this.#wait.stop();
+    this.#busy.stop();
     this.#update({ problem: undefined });
   }
 
@@ -232,6 +241,7 @@ export class Call {
   }
 
   #live(): void {
+    this.#busy.stop();
     this.#sound?.mute(this.#state.muted);
     this.#update({ phase: 'live', problem: undefined });
     window.clearInterval(this.#pulse);
@@ -294,6 +304,7 @@ export class Call {
     if (message === undefined) return;
     const { type, data } = message;
     if (type === 'error' && data.fatal === true) {
+      this.#busy.stop();
       this.#giveUp(problemOf('service-refused', { why: String(data.message) }));
       return;
     }
@@ -302,8 +313,9 @@ export class Call {
       window.setTimeout(() => round === this.#round && this.hangUp(), FAREWELL_MS);
       return;
     }
-    if (type === 'bot-interrupted') this.#sound?.silence();
-    if (type === 'bot-started-speaking') this.#sound?.unsilence();
+    const playback = type === 'server-message' ? data.type : type;
+    if (playback === 'bot-interrupted' || playback === 'speech-paused') this.#sound?.silence();
+    if (playback === 'bot-started-speaking' || playback === 'speech-resumed') this.#sound?.unsilence();
     if (type === 'user-transcription') this.#confirm(String(data.text ?? '').trim());
     const exchange = take(this.#state.exchange, message, performance.now());
     if (exchange !== this.#state.exchange) this.#update({ exchange });

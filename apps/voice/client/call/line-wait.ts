@@ -120,15 +120,120 @@ class Ring {
   }
 
   #once(): void {
-    const level = this.#context.createGain();
-    level.gain.value = 0.08;
-    level.connect(this.#context.destination);
-    for (const hertz of [440, 480]) {
-      const tone = this.#context.createOscillator();
-      tone.frequency.value = hertz;
-      tone.connect(level);
-      tone.start();
-      tone.stop(this.#context.currentTime + 1);
+    const { currentTime } = this.#context;
+    playTone(this.#context, [440, 480], { from: currentTime, to: currentTime + 1 });
+  }
+}
+
+/** A voice that the browser has not named by then is not waited for. */
+const VOICES_WAIT_MS = 500;
+/** A browser that has not begun to speak by then will not. */
+const SPEECH_WAIT_MS = 2000;
+const BUSY_TONES = 4;
+
+/**
+ * Tells a caller who gets no line so aloud: in a voice of this device, as the service has no time to speak, and with the
+ * busy tone of telephones where the device has no English voice of its own, or does not let the page speak. Voices that
+ * send the text elsewhere are not used.
+ */
+export class BusyNotice {
+  #context: AudioContext | undefined;
+  /** Counts notices, so that one that was stopped says nothing. */
+  #round = 0;
+
+  /** Called in the click that begins a call: Safari lets a page sound only by what was opened in one. */
+  open(): void {
+    this.stop();
+    this.#context = new AudioContext();
+  }
+
+  async say(words: string): Promise<void> {
+    const round = this.#round;
+    const isCurrent = () => round === this.#round;
+    const voice = await deviceVoice();
+    if (!isCurrent()) return;
+    if (voice === undefined) {
+      this.#sound();
+      return;
+    }
+    const utterance = new SpeechSynthesisUtterance(words);
+    utterance.voice = voice;
+    utterance.lang = voice.lang;
+    let state: 'waiting' | 'speaking' | 'failed' = 'waiting';
+    const fail = () => {
+      if (state !== 'waiting' || !isCurrent()) return;
+      // Some browsers report an error or the end while they cancel.
+      state = 'failed';
+      speechSynthesis.cancel();
+      this.#sound();
+    };
+    const finish = () => state !== 'failed' && isCurrent() && this.stop();
+    utterance.addEventListener('start', () => {
+      if (state === 'waiting') state = 'speaking';
+    });
+    utterance.addEventListener('error', () => (state === 'speaking' ? finish() : fail()));
+    utterance.addEventListener('end', finish);
+    window.setTimeout(fail, SPEECH_WAIT_MS);
+    speechSynthesis.speak(utterance);
+  }
+
+  stop(): void {
+    this.#round += 1;
+    if ('speechSynthesis' in window) speechSynthesis.cancel();
+    void this.#context?.close();
+    this.#context = undefined;
+  }
+
+  #sound(): void {
+    const context = this.#context ?? new AudioContext();
+    this.#context = context;
+    void context.resume();
+    const round = this.#round;
+    for (let count = 0; count < BUSY_TONES; count += 1) {
+      const from = context.currentTime + count;
+      const tone = playTone(context, [480, 620], { from, to: from + 0.5 });
+      // An open context keeps the loudspeaker busy.
+      if (count === BUSY_TONES - 1)
+        tone?.addEventListener('ended', () => round === this.#round && this.stop());
     }
   }
+}
+
+/** Browsers name their voices some time after they were first asked. */
+async function deviceVoice(): Promise<SpeechSynthesisVoice | undefined> {
+  if (!('speechSynthesis' in window)) return undefined;
+  const known = ownVoice();
+  if (known !== undefined) return known;
+  await new Promise<void>((resolve) => {
+    speechSynthesis.addEventListener('voiceschanged', () => resolve(), { once: true });
+    window.setTimeout(resolve, VOICES_WAIT_MS);
+  });
+  return ownVoice();
+}
+
+function ownVoice(): SpeechSynthesisVoice | undefined {
+  const voices = speechSynthesis
+    .getVoices()
+    .filter(({ localService, lang }) => localService && /^en\b/i.test(lang));
+  return voices.find((voice) => voice.default) ?? voices[0];
+}
+
+/** Times in seconds of the context. Returns one of the tones, which end at the same time. */
+function playTone(
+  context: AudioContext,
+  pitches: readonly number[],
+  { from, to }: { from: number; to: number },
+): AudioScheduledSourceNode | undefined {
+  const level = context.createGain();
+  level.gain.value = 0.08;
+  level.connect(context.destination);
+  const tones = pitches.map((hertz) => {
+    const tone = context.createOscillator();
+    tone.frequency.value = hertz;
+    tone.connect(level);
+    tone.start(from);
+    tone.stop(to);
+    return tone;
+  });
+  return tones[0];
 }

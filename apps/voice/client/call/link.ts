@@ -1,5 +1,5 @@
 // One WebRTC connection to the service: signalling, sound both ways, and the data channel.
-import { type Api, browserTimezone, randomId } from '@trunkline/ui';
+import { type Api, ApiError, browserTimezone, randomId } from '@trunkline/ui';
 import { CallProblem, problemOf } from './problems.ts';
 
 // Messages of the data channel, in the RTVI style.
@@ -65,7 +65,11 @@ export class Link {
     this.#events = events;
     this.#servers = servers;
     this.#connection = createConnection(servers);
-    this.#trickle = new Trickle(api, () => this.#fail());
+    this.#trickle = new Trickle(api, (error) => {
+      // The service has ended the call, and says why over the connection; one that stands needs no more candidates.
+      const isEnded = error instanceof ApiError && error.status === 404;
+      if (!isEnded && !this.#stood) this.#fail();
+    });
     this.#listen();
   }
 
@@ -150,8 +154,11 @@ export class Link {
     this.#settled.promise.catch(() => undefined);
     connection.addEventListener('icecandidate', ({ candidate }) => this.#trickle.push(candidate));
     connection.addEventListener('datachannel', ({ channel }) => this.#adopt(channel));
-    connection.addEventListener('track', ({ track }) => {
-      if (track.kind === 'audio') this.#events.onSound(new MediaStream([track]));
+    connection.addEventListener('track', ({ track, receiver }) => {
+      if (track.kind !== 'audio') return;
+      // As little as the network allows; the browser holds back more where packets come unevenly.
+      receiver.jitterBufferTarget = 0;
+      this.#events.onSound(new MediaStream([track]));
     });
     connection.addEventListener('connectionstatechange', () => this.#noticeState());
   }

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { choice, group, text } from '@trunkline/config';
+import { diagnoseEspeak } from '../synthesis/inprocess/kokoro/espeak.ts';
+import { espeakVoices } from '../synthesis/inprocess/kokoro/phonemes.ts';
 import { createLocalVoice, type UtteranceWork } from '../synthesis/inprocess/local-voice.ts';
 import { automaticVoice, localVoices, VoiceChoice } from '../synthesis/inprocess/voice-choice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
@@ -89,7 +91,10 @@ export const inprocess = defineSpeechBackend({
       };
     },
   },
-  diagnose: async () => [await diagnoseWeights('voice')],
+  diagnose: async ({ inprocLang }, isChosen) => [
+    await diagnoseWeights('voice'),
+    ...(isChosen ? await diagnoseEspeak(inprocLang in espeakVoices) : []),
+  ],
 });
 
 /** It takes 1.5 GB for a moment while it loads; the rest is for the services beside it. */

@@ -29,7 +29,7 @@ describe('recognition on this machine', () => {
     const reason = new Error('enough');
     const transcribing = openSpeech().transcriber.transcribe({ bytes, name: 'x' }, AbortSignal.abort(reason));
     await expect(transcribing).rejects.toThrow('enough');
-  }, 60_000);
+  });
 
   it('fails in words when the weights are not where they should be, and can be closed at once', async () => {
     // What still loads then ends the process, though not each time.
@@ -38,5 +38,5 @@ describe('recognition on this machine', () => {
       await expect(transcriber.transcribe({ bytes: austen, name: 'x' })).rejects.toThrow('/nonexistent');
       await close();
     }
-  }, 60_000);
+  });
 });

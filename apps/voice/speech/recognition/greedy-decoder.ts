@@ -9,9 +9,19 @@ export interface GreedyOptions {
   endToken: number;
   /** The most tokens of the result. */
   most: number;
+  /** Speculative decoding: what the result may begin with. One run of the decoder verifies it. */
+  draftTokens?: readonly number[] | undefined;
   /** Tokens that are never chosen, given how many were chosen before. */
   suppressed?(chosen: number): readonly number[];
+  /** Called with every token that is chosen, the end among them, and the numbers it was chosen by. */
+  onToken?(token: number, logits: Float32Array): void;
   signal?: AbortSignal | undefined;
+}
+
+export interface Decoded {
+  tokens: number[];
+  /** The probability that there is nothing to be written down. */
+  nothing: number;
 }
 
 /** Runs a merged decoder with a key-value cache, always with the likeliest token. */
@@ -19,26 +29,64 @@ export async function decodeGreedily(
   onnx: OnnxRuntime,
   decoder: Onnx.InferenceSession,
   hidden: Onnx.Tensor,
-  { prompt, endToken, most, suppressed, signal }: GreedyOptions,
-): Promise<number[]> {
+  { prompt, endToken, most, draftTokens = [], suppressed, onToken, signal }: GreedyOptions,
+): Promise<Decoded> {
   const tokens: number[] = [];
-  let past = emptyPast(onnx, decoder);
-  for (let input = prompt; tokens.length < most; ) {
+  const run = (past: Tensors, input: readonly number[], isCached: boolean): Promise<Tensors> => {
     signal?.throwIfAborted();
     const ids = BigInt64Array.from(input, (token) => BigInt(token));
-    const output = await decoder.run({
+    return decoder.run({
       ...past,
       input_ids: new onnx.Tensor('int64', ids, [1, ids.length]),
       encoder_hidden_states: hidden,
-      use_cache_branch: new onnx.Tensor('bool', [tokens.length > 0], [1]),
+      use_cache_branch: new onnx.Tensor('bool', [isCached], [1]),
     });
-    const token = likeliest(lastLogits(output.logits), suppressed?.(tokens.length));
-    if (token === endToken) break;
-    past = nextPast(past, output, tokens.length === 0);
+  };
+  const empty = emptyPast(onnx, decoder);
+  let output = await run(empty, [...prompt, ...draftTokens], false);
+  const next = (position: number) => {
+    const logits = logitsAt(output.logits, position);
+    const token = likeliest(logits, suppressed?.(tokens.length));
+    onToken?.(token, logits);
+    return token;
+  };
+  const nothing = probabilityOf(endToken, logitsAt(output.logits, prompt.length - 1));
+  let known = prompt.length;
+  let token = next(known - 1);
+  for (
+    ;
+    token !== endToken && token === draftTokens[tokens.length] && tokens.length < most;
+    token = next(known - 1)
+  ) {
     tokens.push(token);
-    input = [token];
+    known += 1;
   }
-  return tokens;
+  let past = nextPast(empty, output, true);
+  if (draftTokens.length > 0) past = firstOf(onnx, past, known);
+  while (token !== endToken && tokens.length < most) {
+    tokens.push(token);
+    if (tokens.length === most) break;
+    output = await run(past, [token], true);
+    past = nextPast(past, output, false);
+    token = next(0);
+  }
+  return { tokens, nothing };
+}
+
+/** The decoder's part of the cache for so many tokens; its shape is [1, heads, tokens, width]. */
+function firstOf(onnx: OnnxRuntime, past: Tensors, count: number): Tensors {
+  const entries = Object.entries(past).map(([name, tensor]) => {
+    const [, heads = 0, tokens = 0, width = 0] = tensor.dims;
+    if (!name.includes('.decoder.') || tokens <= count) return [name, tensor];
+    const values = new Float32Array(heads * count * width);
+    const all = tensor.data as Float32Array;
+    for (let head = 0; head < heads; head += 1) {
+      const from = head * tokens * width;
+      values.set(all.subarray(from, from + count * width), head * count * width);
+    }
+    return [name, new onnx.Tensor('float32', values, [1, heads, count, width])];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The empty key-value cache of the decoder. */
@@ -64,11 +112,12 @@ function nextPast(past: Tensors, output: Tensors, first: boolean): Tensors {
   return Object.fromEntries(entries);
 }
 
-/** The numbers of the last token. */
-function lastLogits(logits: Onnx.Tensor | undefined): Float32Array {
+/** The numbers of the token that follows the one at this position. */
+function logitsAt(logits: Onnx.Tensor | undefined, position: number): Float32Array {
   const values = logits?.data;
   if (!(values instanceof Float32Array)) throw new Error('the speech model gives no numbers');
-  return values.subarray(-(logits?.dims.at(-1) ?? 0));
+  const size = logits?.dims.at(-1) ?? 0;
+  return values.subarray(position * size, (position + 1) * size);
 }
 
 function likeliest(values: Float32Array, suppressed: readonly number[] = []): number {
@@ -78,4 +127,10 @@ function likeliest(values: Float32Array, suppressed: readonly number[] = []): nu
     if ((values[index] ?? 0) > (values[best] ?? 0)) best = index;
   }
   return best;
+}
+
+function probabilityOf(token: number, values: Float32Array): number {
+  const highest = values.reduce((max, value) => Math.max(max, value), Number.NEGATIVE_INFINITY);
+  const sum = values.reduce((total, value) => total + Math.exp(value - highest), 0);
+  return Math.exp((values[token] ?? Number.NEGATIVE_INFINITY) - highest) / sum;
 }

@@ -5,7 +5,7 @@ import { emptyMemory, loadSilero, type Silero, windowLength } from '../activity/
 import { loadOnnx, provenPaths } from '../weights.ts';
 import { once, serveWork } from '../worker/serve.ts';
 import { loadMoonshine, type Moonshine, readVocabulary, type Vocabulary } from './moonshine/model.ts';
-import type { RecognitionSettings, RecognitionWork } from './recognizer.ts';
+import type { RecognitionSettings, RecognitionWork, Transcript } from './recognizer.ts';
 
 const { modelDirectory } = workerData as RecognitionSettings;
 const silero = once(loadActivity);
@@ -14,8 +14,20 @@ const models = { quick: once(() => loadModel('tiny')), careful: once(() => loadM
 
 serveWork(async (work: RecognitionWork, signal) => {
   if (work.kind === 'scan') return scan(await silero(), work.samples, signal);
-  const [model, { textOf }] = [await models[work.model](), await vocabulary()];
-  return textOf(await model.tokensOf(work.samples, signal));
+  const [model, words] = [await models[work.model](), await vocabulary()];
+  const continuation = words.continuation();
+  const { draftTokens } = work;
+  const { tokens, nothing } = await model.decode(work.samples, {
+    draftTokens,
+    onToken: continuation.onToken,
+    signal,
+  });
+  return {
+    text: words.textOf(tokens),
+    tokens,
+    nothing,
+    continuation: continuation.logProbability,
+  } satisfies Transcript;
 });
 
 async function scan(model: Silero, samples: Float32Array, signal: AbortSignal): Promise<number[]> {

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { BoundedMap } from '@trunkline/std';
 import { windowLength } from '../activity/silero/model.ts';
 import { decodeSound } from '../audio/decode.ts';
 import { toMono } from '../audio/resample.ts';
@@ -15,9 +16,17 @@ export interface RecognitionOptions {
   language?: string | undefined;
   /** Called with the language that was heard, where none is given and the recogniser can tell. */
   onLanguage?: ((code: string) => void) | undefined;
+  /** Called with the logarithm of the probability that the sentence goes on after the last word, where the recogniser can tell. */
+  onContinuation?: ((logProbability: number | undefined) => void) | undefined;
   signal?: AbortSignal | undefined;
   /** The same utterance as the recogniser has heard it; used as long as that works. */
   live?: LiveUtterance | undefined;
+  /** Words that may be none count too: they may be an answer, or stop the bot. */
+  acceptsDoubtful?: boolean | undefined;
+  /** Mean probability of speech in a piece of it, where there is any. */
+  voiceProbability?: number | undefined;
+  /** Of speech, for every window of 512 samples, where they are known: finding them takes time that the caller waits. */
+  probabilities?: readonly number[] | undefined;
 }
 
 export interface ListenOptions {
@@ -72,14 +81,16 @@ export function createGatedRecognizer(parts: {
     close,
     async recognize(samples, options) {
       const heard = finishLive(options);
-      const spans = speechSpans(samples, await scan(samples, options));
+      const probabilities = options.probabilities ?? (await scan(samples, options));
+      const spans = speechSpans(samples, probabilities);
       if (spans.length === 0) return '';
       const live = await heard;
       options.signal?.throwIfAborted();
       if (live !== undefined) return plausibleText(live, samples.length / sampleRate);
       const texts: string[] = [];
       for (const { from, to } of spans) {
-        const text = await transcribe(samples.slice(from, to), options);
+        const voiceProbability = meanVoice(probabilities, from, to);
+        const text = await transcribe(samples.slice(from, to), { ...options, voiceProbability });
         texts.push(plausibleText(text, (to - from) / sampleRate));
       }
       return texts.filter(Boolean).join(' ');
@@ -112,7 +123,21 @@ export async function recognizeFile(
 
 export type RecognitionWork =
   | { kind: 'scan'; samples: Float32Array }
-  | { kind: 'transcribe'; samples: Float32Array; model: 'quick' | 'careful' };
+  | {
+      kind: 'transcribe';
+      samples: Float32Array;
+      model: 'quick' | 'careful';
+      draftTokens?: readonly number[];
+    };
+
+export interface Transcript {
+  text: string;
+  tokens: readonly number[];
+  /** See `onContinuation`. */
+  continuation: number | undefined;
+  /** The probability that nobody said anything. */
+  nothing: number;
+}
 
 export interface RecognitionSettings {
   /** The operator's own weights; the installed ones if not given. */
@@ -143,14 +168,72 @@ export function createLocalRecognition(
       { kind: 'transcribe', samples: silence, model: 'careful' },
     ] satisfies RecognitionWork[],
   });
+  const drafts = new TranscriptDrafts();
   const ask = <Value>(work: RecognitionWork, { signal, final, caller }: RecognitionOptions) =>
     host.ask<Value>(work, { signal, caller, urgent: final, droppable: !final });
   return {
     scan: (samples, options) => ask({ kind: 'scan', samples }, options),
-    transcribe: (samples, options) =>
-      ask({ kind: 'transcribe', samples, model: options.final ? 'careful' : 'quick' }, options),
+    async transcribe(samples, options) {
+      const model = options.final ? 'careful' : 'quick';
+      const draftTokens = drafts.of(samples, options);
+      const work: RecognitionWork = {
+        kind: 'transcribe',
+        samples,
+        model,
+        ...(draftTokens && { draftTokens }),
+      };
+      const { text, tokens, nothing, continuation } = await ask<Transcript>(work, options);
+      options.onContinuation?.(continuation);
+      drafts.note(samples, options, tokens);
+      const isForeign = settings.modelDirectory === undefined && foreignLetter.test(text);
+      return isForeign || isMadeUp(nothing, options) ? '' : text;
+    },
     close: () => host.close(),
   };
+}
+
+/** Chosen by coughs, sneezes, laughter and animals (ESC-50), and by short words of many people. */
+const [surelyVoice, surelyWords] = [0.85, 0.08];
+
+/** Words of a sound that is hardly a voice, where the model found it likely that nobody said anything. */
+function isMadeUp(
+  nothing: number,
+  { acceptsDoubtful = false, voiceProbability = 1 }: RecognitionOptions,
+): boolean {
+  return !acceptsDoubtful && voiceProbability < surelyVoice && nothing > surelyWords;
+}
+
+/** The installed model knows English. Where it understands nothing, of a strong accent, it writes letters of other scripts. */
+const foreignLetter = /[^\P{L}\p{Script=Latin}]/u;
+
+const mostCallersRemembered = 100;
+/** Nobody goes on with an utterance after so long; what was said in a call that is over is not kept. */
+const rememberedMs = 60_000;
+/** Two sounds that are alike for so many samples have the same beginning. */
+const headSamples = 256;
+
+/** The last transcript of each caller: the next one mostly begins with it where the same speech goes on. */
+class TranscriptDrafts {
+  readonly #last = new BoundedMap<
+    string,
+    { head: Float32Array; tokens: readonly number[]; expiry: NodeJS.Timeout }
+  >(mostCallersRemembered);
+
+  of(samples: Float32Array, { caller }: RecognitionOptions): readonly number[] | undefined {
+    const last = caller === undefined ? undefined : this.#last.get(caller);
+    return last?.head.every((sample, index) => sample === samples[index]) ? last.tokens : undefined;
+  }
+
+  note(samples: Float32Array, { caller }: RecognitionOptions, tokens: readonly number[]): void {
+    if (caller === undefined) return;
+    clearTimeout(this.#last.get(caller)?.expiry);
+    this.#last.delete(caller);
+    const head = samples.slice(0, headSamples);
+    // All sounds that begin with a muted microphone are alike.
+    if (head.every((sample) => sample === 0)) return;
+    const expiry = setTimeout(() => this.#last.delete(caller), rememberedMs).unref();
+    this.#last.set(caller, { head, tokens, expiry });
+  }
 }
 
 /** Words per second; only a runaway recogniser is faster. */
@@ -187,9 +270,9 @@ function timesInRow(words: readonly string[], at: number, length: number): numbe
   return times;
 }
 
-/** Dictated numbers may repeat. */
+/** Dictated numbers may repeat, in pieces of up to three digits. */
 function isDictated(words: readonly string[], at: number, length: number): boolean {
-  return /\d|\b(zero|oh|one|two|three|four|five|six|seven|eight|nine)\b/.test(bare(words, at, length));
+  return /\b(\d{1,3}|zero|oh|one|two|three|four|five|six|seven|eight|nine)\b/.test(bare(words, at, length));
 }
 
 function bare(words: readonly string[], at: number, length: number): string {
@@ -245,6 +328,14 @@ function runsOf(probabilities: readonly number[]): Span[] {
   }
   finish(probabilities.length);
   return runs;
+}
+
+/** Of the windows that hold a voice. */
+function meanVoice(probabilities: readonly number[], from: number, to: number): number | undefined {
+  const voiced = probabilities
+    .slice(Math.floor(from / windowLength), Math.ceil(to / windowLength))
+    .filter((probability) => probability >= entering);
+  return voiced.length === 0 ? undefined : voiced.reduce((sum, value) => sum + value, 0) / voiced.length;
 }
 
 function loudness(samples: Float32Array, { from, to }: Span): number {

@@ -39,7 +39,7 @@ class Scripted implements Synthesizer {
   close = async () => undefined;
 }
 
-function setUp() {
+function setUp({ isRemote = false } = {}) {
   const logged: string[] = [];
   const clock = { now: 0 };
   const warnings = new SpeechWarnings(loggerInto(logged), () => clock.now);
@@ -48,17 +48,20 @@ function setUp() {
     backend: 'first',
     order: () => [first, second],
     timeoutMs: () => 300,
+    isRemote: () => isRemote,
     warnings,
     now: () => clock.now,
     close: async () => undefined,
   });
   onTestFinished(() => synthesizer.close());
-  const say = async (text: string, signal?: AbortSignal) => {
+  const hear = async (request: SpeechRequest) => {
     const heard: number[] = [];
-    for await (const { samples } of synthesizer.speak({ text, signal })) heard.push(samples[0] ?? 0);
+    for await (const { samples } of synthesizer.speak(request)) heard.push(samples[0] ?? 0);
     return heard;
   };
-  return { synthesizer, first, second, say, warnings, logged, clock };
+  const say = (text: string, signal?: AbortSignal) => hear({ text, signal });
+  const prepare = () => hear({ text: 'Okay.', background: true });
+  return { synthesizer, first, second, say, prepare, warnings, logged, clock };
 }
 
 describe('a backend that fails', () => {
@@ -123,6 +126,24 @@ describe('a backend that fails', () => {
     expect(warnings.texts).toHaveLength(2);
     second.behaviour = 'fine';
     expect(await say('Hello.')).toEqual([2, 2, 2]);
+  });
+});
+
+describe('a request that nobody waits for', () => {
+  it('is spoken by the usual backend or by none, and blames nobody', async () => {
+    const { first, second, say, prepare, warnings } = setUp();
+    expect(await prepare()).toEqual([1, 1, 1]);
+    first.behaviour = 'down';
+    await expect(prepare()).rejects.toThrow('first is down');
+    expect([warnings.texts, second.asked]).toEqual([[], []]);
+    expect(await say('Hello.')).toEqual([2, 2, 2]);
+    expect(await prepare()).toEqual([]);
+  });
+
+  it('is spoken by no remote backend', async () => {
+    const { first, second, say, prepare } = setUp({ isRemote: true });
+    expect([await prepare(), first.asked, second.asked]).toEqual([[], [], []]);
+    expect(await say('Hello.')).toEqual([1, 1, 1]);
   });
 });
 

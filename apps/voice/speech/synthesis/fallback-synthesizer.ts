@@ -15,6 +15,8 @@ export interface FallbackOptions {
   order(request: SpeechRequest): readonly Synthesizer[];
   /** How long a caller waits for the next sound, if another backend could speak. */
   timeoutMs(backend: Synthesizer): number | undefined;
+  /** Speaks over the network, perhaps for money. */
+  isRemote?(backend: Synthesizer): boolean;
   warnings: SpeechWarnings;
   now?: () => number;
   close(): Promise<void>;
@@ -46,13 +48,21 @@ export function createFallbackSynthesizer(
 
 async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, health: BackendHealth) {
   if (!/[\p{L}\p{N}]/u.test(request.text)) return;
-  const backends = usable(options.order(request), request, health);
+  const order = options.order(request);
+  const backends = usable(order, request, health);
   const progress: Progress = { rest: request.text };
+  const usual = usualOf(order, request);
+  if (request.background) {
+    if (usual === undefined || usual !== backends[0] || options.isRemote?.(usual)) return;
+    // A failure says nothing: such work is dropped for that of callers.
+    return yield* speakBy(usual, request, progress, undefined);
+  }
   const failures: unknown[] = [];
   for (const [index, backend] of backends.entries()) {
     const next = backends[index + 1];
     const timeoutMs = next === undefined ? undefined : options.timeoutMs(backend);
     try {
+      if (backend !== usual) request.onStandIn?.();
       const mayHandOver = next !== undefined && rankOf(next, request) === 0;
       yield* speakBy(backend, { ...request, mayHandOver }, progress, timeoutMs);
       return health.succeeded(backend);
@@ -91,6 +101,11 @@ function usable(
   const tried = up.length === 0 ? backends : up;
   const ranks = new Map(tried.map((each) => [each, rankOf(each, request)]));
   return tried.toSorted((left, right) => (ranks.get(left) ?? 0) - (ranks.get(right) ?? 0));
+}
+
+/** The backend that speaks such requests while all of them work. */
+function usualOf(order: readonly Synthesizer[], request: SpeechRequest): Synthesizer | undefined {
+  return order.find((backend) => backend.speaks?.(request) !== false) ?? order[0];
 }
 
 function rankOf(backend: Synthesizer, request: SpeechRequest): number {

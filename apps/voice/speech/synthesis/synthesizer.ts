@@ -25,6 +25,10 @@ export interface SpeechRequest {
   caller?: string | undefined;
   /** Another voice speaks the rest if this one throws a `BehindError`. */
   mayHandOver?: boolean;
+  /** Nobody waits for it: it takes no time from callers, costs nothing, and may give no sound. */
+  background?: boolean;
+  /** Called when another voice than the usual one speaks, or goes on. */
+  onStandIn?(): void;
   signal?: AbortSignal | undefined;
 }
 

@@ -211,7 +211,9 @@ type HostSettings = Omit<WorkerHostOptions, 'name' | 'script' | 'logger' | 'onWo
 export type CreateHost = (name: string, script: URL, options?: HostSettings) => WorkerHost;
 
 /** Creates the workers of all models; none starts before it is needed. */
-export function createHosts(logger: Logger, onWorked?: (ms: number) => void): CreateHost {
-  return (name, script, options) =>
-    new WorkerHost({ ...options, name, script, logger, ...(onWorked && { onWorked }) });
+export function createHosts(
+  logger: Logger,
+  shared: Pick<WorkerHostOptions, 'onWorked' | 'timeoutMs'> = {},
+): CreateHost {
+  return (name, script, options) => new WorkerHost({ ...options, ...shared, name, script, logger });
 }

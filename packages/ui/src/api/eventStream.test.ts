@@ -9,7 +9,7 @@ import {
   type StreamState,
 } from './eventStream.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 let service: TestService | undefined;
 let stream: EventStream | undefined;
 

@@ -27,7 +27,7 @@ export default function ChangesPage() {
   return (
     <Frame
       title="Changes"
-      intro="Every change of the workspace that was made here, by commands, or by agents. Each can be taken back."
+      intro="Every change of the workspace that was made here, by commands, or by agents. Each can be taken back, but for files that are only edited by hand, such as keys.yaml."
     >
       <List
         title="Changes"
@@ -95,9 +95,11 @@ function ChangeRow({ change, isTakenBack: isBack, onUndo }: ChangeRowProps) {
         {isBack ? (
           <Badge>taken back</Badge>
         ) : (
-          <Button size="small" icon={<Undo2 aria-hidden />} onClick={onUndo}>
-            Take back
-          </Button>
+          change.canUndo && (
+            <Button size="small" icon={<Undo2 aria-hidden />} onClick={onUndo}>
+              Take back
+            </Button>
+          )
         )}
       </div>
       {open && <Diff text={change.diff} />}

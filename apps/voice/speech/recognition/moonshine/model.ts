@@ -1,6 +1,6 @@
 import type * as Onnx from 'onnxruntime-node';
 import type { OnnxRuntime } from '../../weights.ts';
-import { decodeGreedily } from '../greedy-decoder.ts';
+import { type Decoded, decodeGreedily, type GreedyOptions } from '../greedy-decoder.ts';
 
 const size = 32_000;
 
@@ -13,7 +13,11 @@ export interface MoonshineFiles {
 
 /** An English speech recogniser that works on 16 kHz samples. */
 export interface Moonshine {
-  tokensOf(samples: Float32Array, signal?: AbortSignal): Promise<number[]>;
+  /** `draftTokens`: what the text may begin with. `onToken`: see `decodeGreedily`. */
+  decode(
+    samples: Float32Array,
+    options?: Pick<GreedyOptions, 'draftTokens' | 'onToken' | 'signal'>,
+  ): Promise<Decoded>;
 }
 
 type Runtime = OnnxRuntime;
@@ -38,24 +42,61 @@ export async function loadMoonshine(onnx: Runtime, files: MoonshineFiles): Promi
   // One after the other: a second that still loads when the first has failed ends the process with the worker.
   const encoder = await onnx.InferenceSession.create(files.encoder, threads);
   const decoder = await onnx.InferenceSession.create(files.decoder, threads);
-  return { tokensOf: (samples, signal) => recognise(onnx, { encoder, decoder }, samples, signal) };
+  return { decode: (samples, options) => recognise(onnx, { encoder, decoder }, samples, options) };
 }
 
 async function recognise(
   onnx: Runtime,
   { encoder, decoder }: Sessions,
   samples: Float32Array,
-  signal: AbortSignal | undefined,
-): Promise<number[]> {
+  options: Parameters<Moonshine['decode']>[1],
+): Promise<Decoded> {
   const heard = await encoder.run({ input_values: new onnx.Tensor('float32', samples, [1, samples.length]) });
   const hidden = Object.values(heard)[0];
   if (hidden === undefined) throw new Error('the speech model gives nothing');
   const most = fewestTokens + Math.ceil((samples.length / sampleRate) * tokensPerSecond);
-  return decodeGreedily(onnx, decoder, hidden, { prompt: [startToken], endToken, most, signal });
+  return decodeGreedily(onnx, decoder, hidden, { prompt: [startToken], endToken, most, ...options });
 }
 
 export interface Vocabulary {
   textOf(tokens: readonly number[]): string;
+  /** Listens to the tokens of a transcript. */
+  continuation(): Continuation;
+}
+
+/** How likely the speech model found it, after the last word, that the sentence goes on: it has heard far more people than the end-of-turn model. */
+interface Continuation {
+  onToken(token: number, logits: Float32Array): void;
+  /** Logarithm of the probability of anything but `.`, `?`, `!` and the end; undefined before there is a word. */
+  readonly logProbability: number | undefined;
+}
+
+function listenForContinuation(words: readonly string[]): Continuation {
+  const marks = tokensLike(words, /^[.,;:?!…-]+$/);
+  const ends = [endToken, ...tokensLike(words, /^[.?!]$/)];
+  let isAfterWord = false;
+  let logProbability: number | undefined;
+  return {
+    onToken(token, logits) {
+      const isMark = token === endToken || marks.has(token);
+      if (isMark && isAfterWord) logProbability = Math.log(Math.max(1e-4, 1 - shareOf(logits, ends)));
+      isAfterWord = !isMark;
+    },
+    get logProbability() {
+      return logProbability;
+    },
+  };
+}
+
+function tokensLike(words: readonly string[], pattern: RegExp): Set<number> {
+  return new Set(words.flatMap((word, token) => (pattern.test(word.replace(blank, '')) ? [token] : [])));
+}
+
+/** The probability of these tokens together. */
+function shareOf(logits: Float32Array, tokens: readonly number[]): number {
+  const most = logits.reduce((left, right) => Math.max(left, right), Number.NEGATIVE_INFINITY);
+  const all = logits.reduce((sum, value) => sum + Math.exp(value - most), 0);
+  return tokens.reduce((sum, token) => sum + Math.exp((logits[token] ?? -Infinity) - most), 0) / all;
 }
 
 /**
@@ -67,7 +108,7 @@ export function readVocabulary(script: string): Vocabulary {
   const lists = candidates.map((text) => Buffer.from(text, 'base64').toString('utf8').split('\n'));
   const words = lists.find(({ length }) => length === size);
   if (words === undefined) throw new Error('the vocabulary of the speech model is not where it was');
-  return { textOf: (tokens) => textOf(tokens, words) };
+  return { textOf: (tokens) => textOf(tokens, words), continuation: () => listenForContinuation(words) };
 }
 
 function textOf(tokens: readonly number[], words: readonly string[]): string {

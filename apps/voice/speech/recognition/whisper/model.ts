@@ -47,21 +47,21 @@ const generationSchema = z.object({
 });
 
 /** It takes seconds on one core; spinning threads would take cores from the calls. */
-const threads = {
+const threads = () => ({
   intraOpNumThreads: Math.min(whisperCores, availableParallelism()),
   interOpNumThreads: 1,
   // The arena keeps 600 MB more than the model needs between transcripts.
   enableCpuMemArena: false,
   extra: { session: { intra_op: { allow_spinning: '0' } } },
-};
+});
 
 /** For workers only: inference blocks the thread. */
 export async function loadWhisper(onnx: OnnxRuntime, files: WhisperFiles): Promise<Whisper> {
   const generation = generationSchema.parse(JSON.parse(await readFile(files.generation, 'utf8')));
   const vocabulary = readVocabulary(await readFile(files.vocabulary, 'utf8'));
   // One after the other: a second that still loads when the first has failed ends the process with the worker.
-  const encoder = await onnx.InferenceSession.create(files.encoder, threads);
-  const decoder = await onnx.InferenceSession.create(files.decoder, threads);
+  const encoder = await onnx.InferenceSession.create(files.encoder, threads());
+  const decoder = await onnx.InferenceSession.create(files.decoder, threads());
   const { decoder_start_token_id: start, eos_token_id: endToken, suppress_tokens: never } = generation;
   const { no_timestamps_token_id: noTimestamps, task_to_id: tasks } = generation;
   const atFirst = [...never, ...generation.begin_suppress_tokens];
@@ -81,8 +81,8 @@ export async function loadWhisper(onnx: OnnxRuntime, files: WhisperFiles): Promi
 
   const hear = async (hidden: Onnx.Tensor) => {
     const options = { prompt: [start], endToken, most: 1, suppressed: () => others };
-    const [token = 0] = await decodeGreedily(onnx, decoder, hidden, options);
-    return names.get(token) ?? 'en';
+    const { tokens } = await decodeGreedily(onnx, decoder, hidden, options);
+    return names.get(tokens[0] ?? 0) ?? 'en';
   };
   return {
     async transcribe(samples, given, signal) {
@@ -92,7 +92,7 @@ export async function loadWhisper(onnx: OnnxRuntime, files: WhisperFiles): Promi
       if (hidden === undefined) throw new Error('the speech model gives nothing');
       signal?.throwIfAborted();
       const language = given !== undefined && languages.has(given) ? given : await hear(hidden);
-      const tokens = await decodeGreedily(onnx, decoder, hidden, {
+      const { tokens } = await decodeGreedily(onnx, decoder, hidden, {
         prompt: [start, languages.get(language) ?? start, tasks.transcribe, noTimestamps],
         endToken,
         most: fewestTokens + Math.ceil((sound.length / sampleRate) * tokensPerSecond),

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { loggerInto } from '../../speech.suite.ts';
 import { SpeechWarnings } from '../../warnings.ts';
+import type { WorkOptions } from '../../worker/host.ts';
 import { createFallbackSynthesizer } from '../fallback-synthesizer.ts';
 import { createLocalVoice, splitForSpeech, type UtteranceWork } from './local-voice.ts';
 
@@ -9,6 +10,7 @@ const sampleRate = 1000;
 /** A voice of one thread that reads 14 characters a second, and takes so much time for a second of speech. */
 function createVoice(name: string, { factor = 0.1, english = true, now = (): number => 0 } = {}) {
   const asked: string[] = [];
+  const droppable: string[] = [];
   const voice = createLocalVoice({
     backend: name,
     warnings: new SpeechWarnings(loggerInto([])),
@@ -18,9 +20,9 @@ function createVoice(name: string, { factor = 0.1, english = true, now = (): num
     now,
     host: {
       threads: 1,
-      async ask<Value>(work: unknown) {
+      async ask<Value>(work: unknown, options: WorkOptions = {}) {
         const { text } = work as UtteranceWork;
-        asked.push(text);
+        (options.droppable ? droppable : asked).push(text);
         const samples = new Float32Array(Math.round((text.length / 14) * sampleRate)).fill(0.5);
         const workMs = (samples.length / sampleRate) * 1000 * factor;
         return { samples, sampleRate, workMs } as Value;
@@ -28,7 +30,7 @@ function createVoice(name: string, { factor = 0.1, english = true, now = (): num
       close: async () => undefined,
     },
   });
-  return { voice, asked };
+  return { voice, asked, droppable };
 }
 
 function chain(...voices: ReturnType<typeof createVoice>[]) {
@@ -69,6 +71,22 @@ it('one caller alone keeps a slow voice', async () => {
   const [best, fast] = [createVoice('best', { factor: 1.3 }), createVoice('fast')];
   await all(chain(best, fast).speak({ text, caller: 'ann' }));
   expect([best.asked, fast.asked]).toEqual([[one, two, three], []]);
+});
+
+it('what nobody waits for goes last, and takes the voice from nobody', async () => {
+  const [best, fast] = [createVoice('best', { factor: 0.8 }), createVoice('fast')];
+  const voices = chain(best, fast);
+  const ann = voices.speak({ text, caller: 'ann' })[Symbol.asyncIterator]();
+  await ann.next();
+  const bob = voices.speak({ text, caller: 'bob', background: true })[Symbol.asyncIterator]();
+  await bob.next();
+  await all({ [Symbol.asyncIterator]: () => ann });
+  await all({ [Symbol.asyncIterator]: () => bob });
+  expect([best.asked, best.droppable]).toEqual([
+    [one, two, three],
+    [one, two, three],
+  ]);
+  expect(fast.asked).toEqual([]);
 });
 
 it('a voice that fell behind rests, so that callers do not hear it change back and forth', async () => {

@@ -29,7 +29,7 @@ interface LocalVoiceOptions {
 }
 
 /** Seconds of silence kept around a piece. */
-const pauses = { before: 0.02, afterClause: 0.12, afterSentence: 0.28 };
+const pauses = { before: 0.02, afterWord: 0.03, afterClause: 0.12, afterSentence: 0.28 };
 
 /**
  * A local voice. It speaks piece by piece, so that callers take turns and the first sound comes early. While more
@@ -44,18 +44,19 @@ export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
     ...(options.speaks && { speaks: options.speaks }),
     ...(options.handsOver && { isBehind: () => pace.isBehind() }),
     async *speak(request) {
-      const { signal, caller } = request;
+      const { signal, caller, background = false } = request;
       options.prepare?.();
       const choice = choose(request);
       const sentences = splitForSpeech(normalise(withoutProsody(request.text), choice.language));
       const synthesize = async (text: string, urgent: boolean): Promise<AudioFrame> => {
         const work: UtteranceWork = { text, ...choice };
-        const utterance = await host.ask<Utterance>(work, { signal, urgent, caller });
+        const priority = background ? { droppable: true } : { urgent };
+        const utterance = await host.ask<Utterance>(work, { signal, caller, ...priority });
         if (utterance.notice !== undefined) warnings.report(utterance.notice, utterance.notice);
         pace.note(utterance.workMs, utterance.samples.length / utterance.sampleRate);
         return { samples: toInt16(trimmed(text, utterance)), sampleRate: utterance.sampleRate };
       };
-      const leave = pace.open(caller);
+      const leave = background ? () => undefined : pace.open(caller);
       try {
         for (const [index, sentence] of sentences.entries()) {
           if (index > 0 && options.handsOver && request.mayHandOver && pace.isBehind())
@@ -63,7 +64,7 @@ export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
           // What somebody waits for, or hears the beginning of, goes before sentences that come later.
           yield* speakSentence(sentence, (text, place) => synthesize(text, index === 0 || place > 0), pace);
         }
-        pace.keptUp();
+        if (!background) pace.keptUp();
       } finally {
         leave();
       }
@@ -94,7 +95,9 @@ function secondsOf(frames: readonly AudioFrame[]): number {
 }
 
 function trimmed(text: string, { samples, sampleRate }: Utterance): Float32Array {
-  const after = /[.!?…।]["')\]]?$/.test(text) ? pauses.afterSentence : pauses.afterClause;
+  const isSentence = /[.!?…।]["')\]]?$/.test(text);
+  const isClause = !/[\p{L}\p{M}\p{N}]$/u.test(text);
+  const after = isSentence ? pauses.afterSentence : isClause ? pauses.afterClause : pauses.afterWord;
   return trimSilence(samples, sampleRate, { before: pauses.before, after });
 }
 

@@ -1,11 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { SpeechError } from '../../../speech-error.ts';
-import { languages } from '../../../weights.ts';
-
-const run = promisify(execFile);
-
-const timeoutMs = 5000;
+import { installRemedy, languages } from '../../../weights.ts';
+import { espeakWeights, openEspeak } from './espeak.ts';
 
 export interface Reading {
   phonemes: string;
@@ -17,8 +12,14 @@ type Replacements = readonly (readonly [string, string])[];
 
 /** Voices of the optional package phonemizer. */
 const englishVoices: Readonly<Record<string, string>> = { a: 'en-us', b: 'en-gb-x-rp' };
-/** Voices of the program espeak-ng, if it is installed. */
-const systemVoices: Readonly<Record<string, string>> = { e: 'es', f: 'fr-fr', h: 'hi', i: 'it', p: 'pt-br' };
+/** Voices of espeak-ng, if it is installed. */
+export const espeakVoices: Readonly<Record<string, string>> = {
+  e: 'es',
+  f: 'fr',
+  h: 'hi',
+  i: 'it',
+  p: 'pt-br',
+};
 
 /** The model has one symbol for these sounds. */
 const joined: Replacements = [
@@ -59,38 +60,40 @@ const spellings: Readonly<Record<string, Replacements>> = {
 const otherSpelling: Replacements = [['ts', 'ʦ'], ['dz', 'ʣ'], ...joined];
 
 /** Punctuation stays: the model turns it into pauses and intonation. */
-export async function readAloud(text: string, language: string): Promise<Reading> {
+export async function readAloud(text: string, language: string, signal?: AbortSignal): Promise<Reading> {
   const { read, spelling, notice } = await readerFor(text, language);
   const parts = text.split(/([,.;:!?—…]+(?=\s|$|["')]))/);
   const said: string[] = [];
   for (const [index, part] of parts.entries()) {
+    signal?.throwIfAborted();
     if (index % 2 === 1) said.push(part);
-    else if (/[\p{L}\p{N}]/u.test(part)) said.push(`${index > 0 ? ' ' : ''}${await read(part)}`);
+    else if (/[\p{L}\p{N}]/u.test(part)) said.push(`${index > 0 ? ' ' : ''}${await read(part, signal)}`);
   }
   const phonemes = spell(said.join(''), spelling);
   return { phonemes, ...(notice && { notice }) };
 }
 
 interface Reader {
-  read(text: string): Promise<string>;
+  read(text: string, signal?: AbortSignal): Promise<string>;
   spelling: Replacements;
   notice?: string;
 }
 
+/** Chooses what reads a text. */
 async function readerFor(text: string, language: string): Promise<Reader> {
-  const voice = systemVoices[language];
-  if (voice !== undefined && (await systemPhonemes('a', voice)) !== undefined)
-    return { read: async (part) => (await systemPhonemes(part, voice)) ?? '', spelling: otherSpelling };
+  const voice = espeakVoices[language];
+  const espeak = voice === undefined ? undefined : await openEspeak();
+  if (voice !== undefined && espeak !== undefined)
+    return { read: (part, signal) => espeak(part, voice, signal), spelling: otherSpelling };
   const read = await englishReader(englishVoices[language] ?? 'en-us');
   if (language in englishVoices) return { read, spelling: spellings[language] ?? [] };
-  return { read, spelling: spellings.a ?? [], notice: cannotRead(text, language, voice) };
+  return { read, spelling: spellings.a ?? [], notice: cannotRead(text, language) };
 }
 
 /** Latin letters are read as English, others not at all. */
-function cannotRead(text: string, language: string, voice: string | undefined): string {
+function cannotRead(text: string, language: string): string {
   const name = languages[language] ?? `the language "${language}"`;
-  const remedy =
-    voice === undefined ? 'use TTS_BACKEND=sidecar for it' : 'install the program espeak-ng for it';
+  const remedy = language in espeakVoices ? installRemedy(espeakWeights) : 'use TTS_BACKEND=sidecar for it';
   if (/[^\p{Script=Latin}\P{L}]/u.test(text))
     throw new SpeechError('unsupported', `The local voice cannot read ${name}: ${remedy}.`);
   return `The local voice cannot read ${name} and reads it as English: ${remedy}.`;
@@ -114,17 +117,4 @@ function spell(phonemes: string, replacements: Replacements): string {
 /** The model swallows unstressed words like "I". */
 function stressed(word: string): string {
   return /[ˈˌ]/.test(word) ? word : word.replace(/[AIOQWY]/, 'ˌ$&');
-}
-
-/** Undefined if espeak-ng is not installed. */
-async function systemPhonemes(text: string, voice: string): Promise<string | undefined> {
-  try {
-    const { stdout } = await run('espeak-ng', ['-q', '--ipa', '-v', voice, '--', text], {
-      timeout: timeoutMs,
-    });
-    return stdout.trim().replace(/\s+/g, ' ');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

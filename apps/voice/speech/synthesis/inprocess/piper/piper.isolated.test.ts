@@ -50,5 +50,11 @@ it('is unpacked whole: by several threads at once, and also after a failure', as
   await rm(join(directory, 'model.onnx'));
   const sounds = await Promise.all(hosts.map((host) => host.ask<Utterance>(work)));
   for (const { samples } of sounds) expect(samples.length).toBeGreaterThan(5000);
+  // Tests get the same sound each time.
+  const [sound, ...others] = sounds.map(({ samples }) => samples);
+  for (const other of others) {
+    expect(other.length).toBe(sound?.length);
+    expect(Math.max(...other.map((sample, at) => Math.abs(sample - (sound?.[at] ?? 0))))).toBeLessThan(0.01);
+  }
   expect((await files()).toSorted()).toEqual(unpacked);
 }, 300_000);
