@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { withGrpc } from '@trunkline/a2a';
 import { BusError } from '@trunkline/bus';
 import {
@@ -37,6 +38,9 @@ import { mountRoutes } from './routes/table.ts';
 import { surfaces } from './surfaces/list.ts';
 import type { Surface } from './surfaces/surface.ts';
 
+/** How often it is seen whether the start waits for NATS. */
+const lookEveryMs = 250;
+
 /** Starts the service. */
 export async function start(options: SwitchboardOptions, service: ServiceContext): Promise<Service> {
   return (await startSwitchboard(options, service)).service;
@@ -45,7 +49,8 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
 /** Starts the service and gives its components too, for a benchmark that adds a skill of its own. */
 export async function startSwitchboard(options: SwitchboardOptions, service: ServiceContext) {
   const { logger, peers, portVariable = 'SWITCHBOARD_PORT' } = service;
-  const switchboard = switchboardComponents(options, service);
+  const { promise: begun, resolve: haveBegun } = Promise.withResolvers<void>();
+  const switchboard = switchboardComponents(options, service, begun);
   const app = component('app', switchboard, (running) => createSwitchboardApp(running, service));
   const { context, bus, monitor, exchange, plugins } = switchboard;
   const server = component(
@@ -72,18 +77,18 @@ export async function startSwitchboard(options: SwitchboardOptions, service: Ser
     'running plugins',
     { messages, plugins, bus, monitor, exchange },
     async ({ plugins, bus, monitor, exchange }) => {
+      let hasBegun = false;
       const begin = async () => {
         await exchange.start();
         await plugins.start();
-      };
-      const isWaiting = bus.status().problem !== undefined;
-      let hasBegun = false;
-      const begun = begin().then(() => {
         hasBegun = true;
-      });
-      if (!isWaiting) await begun;
-      // NATS cannot be used yet: the pages answer meanwhile, and say so.
-      const ended = begun.catch((error: unknown) => {
+        haveBegun();
+      };
+      const beginning = begin();
+      // Where NATS cannot be used yet, the pages answer meanwhile, and say so.
+      while (!hasBegun && bus.status().problem === undefined)
+        await Promise.race([beginning, delay(lookEveryMs, undefined, { ref: false })]);
+      const ended = beginning.catch((error: unknown) => {
         if (error instanceof BusError && error.code === 'stopped') {
           logger.warn({ err: error }, 'stopped before NATS came');
           return;

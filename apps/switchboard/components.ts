@@ -43,7 +43,11 @@ import { checkApart, hideSecrets, openWorkspace, seedWorkspace, withPeers } from
 export type Switchboard = ComponentValues<ReturnType<typeof switchboardComponents>>;
 
 /** What a component needs decides when it starts and stops, not its line here. */
-export function switchboardComponents(options: SwitchboardOptions, service: ServiceContext) {
+export function switchboardComponents(
+  options: SwitchboardOptions,
+  service: ServiceContext,
+  started: Promise<void>,
+) {
   const { logger, peers, hide } = service;
   const home = serviceHome(options.trunklineHome, 'switchboard');
   const env = service.env ?? readEnvironment();
@@ -87,7 +91,10 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const bus = component(
     'bus',
     {},
-    () => openBus(options, { logger, waitForServers: true, streamsFile: join(home, 'nats-streams.json') }),
+    () => {
+      const streamsFile = join(home, 'nats-streams.json');
+      return openBus(options, { logger, waitForServers: true, started, streamsFile });
+    },
     (running) => running.stop(),
   );
   const monitor = component('bus monitor', { bus }, ({ bus }) => createBusMonitor(bus, logger));

@@ -17,6 +17,8 @@ export interface BusSettings {
   connectTimeoutMs?: number;
   /** Gives a bus also while NATS is away. */
   waitForServers?: boolean;
+  /** From then on nothing waits for an election longer than a publish. */
+  started?: Promise<unknown>;
   /** Records when the streams on NATS were created, to notice what vanishes while no switchboard runs. */
   streamsFile?: string;
 }

@@ -9,14 +9,21 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   const settings: Settings = settingsOf(options);
   const natsSettings = natsSettingsOf(options);
   const durableTopics = new DurableTopics(options.durableTopics);
-  const { openNatsBus } = await import('./nats-bus.ts');
+  const [{ openNatsBus }, { missingPermission }] = await Promise.all([
+    import('./nats-bus.ts'),
+    import('./connection.ts'),
+  ]);
   const logger = options.logger ?? silentLogger;
   const { streamsFile } = options;
   const open = () => openNatsBus(options, { settings, natsSettings, durableTopics, streamsFile, logger });
+  if (options.waitForServers !== true) return await open();
+  const { started } = options;
+  const isFinal = (error: unknown) => missingPermission(error) !== undefined;
+  const waiting = { open, isFinal, settings: natsSettings, logger, ...(started && { started }) };
   try {
-    return await open();
+    return new WaitingBus({ ...waiting, opened: await open() });
   } catch (failure) {
-    if (options.waitForServers !== true || !isWorthWaiting(failure)) throw failure;
-    return new WaitingBus({ open, failure, settings: natsSettings, logger });
+    if (!isWorthWaiting(failure)) throw failure;
+    return new WaitingBus({ ...waiting, failure });
   }
 }

@@ -32,8 +32,13 @@ export interface NatsBusOptions extends CommonOptions, NatsAccess {
    * next start, as soon as this bus has a subscriber to `system.error`.
    */
   streamsFile?: string;
-  /** Gives a bus also while no server can be used, and tries on. Wrong credentials are an error nevertheless. */
+  /**
+   * Gives a bus also while no server can be used, and tries on, as it does with subscriptions, leases and memories while the
+   * servers elect leaders. Wrong credentials and missing permissions are errors nevertheless.
+   */
   waitForServers?: boolean;
+  /** With `waitForServers`: from then on subscriptions, leases and memories fail where they would wait longer than a publish. */
+  started?: Promise<unknown>;
 }
 
 const defaults = {

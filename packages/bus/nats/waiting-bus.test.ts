@@ -92,6 +92,30 @@ describe.skipIf(natsMissing)(`a bus that waits for NATS${natsMissing ? `: ${nats
     await bus.stop();
   });
 
+  it('holds the start open while the servers stand still, and fails in time once the service has started', async () => {
+    const { promise: started, resolve: start } = Promise.withResolvers<void>();
+    const bus = await open({ publishTimeoutMs: 100, started });
+    const stop = () => process.kill(server.pid, 'SIGSTOP');
+    stop();
+    const subscribing = listen(bus, 'message.inbound.#', { durable: 'reader' });
+    const lease = bus.lease('leader', { ttlMs: 1000 });
+    const memory = bus.memory('notes', { ttlMs: 60_000 });
+    await vi.waitFor(() => expect(bus.status().problem).toMatch(/timeout/i), patience);
+    process.kill(server.pid, 'SIGCONT');
+    await subscribing;
+    expect((await lease).token).toBeTypeOf('number');
+    await (await memory).keep('a', 'b');
+    await vi.waitFor(() => expect(bus.status().problem).toBeUndefined(), patience);
+    start();
+    await started;
+    stop();
+    try {
+      await expect(bus.memory('others', { ttlMs: 60_000 })).rejects.toThrow(/timeout|NATS/i);
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+    }
+  });
+
   it('does not wait where the credentials are wrong', async () => {
     await expect(open({ password: 'wrong' })).rejects.toMatchObject({ code: 'connection_refused' });
   });

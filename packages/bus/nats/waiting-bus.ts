@@ -29,8 +29,14 @@ const longestPauseMs = 10_000;
 
 export interface WaitingSettings {
   open(): Promise<Bus>;
+  /** What the first try gave. */
+  opened?: Bus;
   /** Why the first try failed. */
-  failure: unknown;
+  failure?: unknown;
+  /** From then on nothing waits for an election longer than the real bus does. */
+  started?: Promise<unknown>;
+  /** Whether only the operator can help. */
+  isFinal?(error: unknown): boolean;
   settings: Pick<NatsSettings, 'publishTimeoutMs' | 'maxPending'>;
   logger: BusLogger;
 }
@@ -46,8 +52,9 @@ function mayPass(error: unknown): boolean {
 }
 
 /**
- * A bus whose servers cannot be used yet. It tries on, with growing pauses; then everything goes to the real one.
- * Subscriptions, leases and memories wait for that; publishers and readers wait for a limited time.
+ * A bus whose servers need not be usable yet. It tries on, with growing pauses; then everything goes to the real one.
+ * Subscriptions, leases and memories wait for that, and for elections until the service has started; publishers and readers
+ * wait for a limited time.
  */
 export class WaitingBus implements Bus {
   readonly #settings: WaitingSettings;
@@ -56,14 +63,20 @@ export class WaitingBus implements Bus {
   #bus: Bus | undefined;
   #problem: string;
   #waiting = 0;
+  #isStarted = false;
   /** Subscriptions and memories that NATS refuses for now. */
   #refused = 0;
 
   constructor(settings: WaitingSettings) {
     this.#settings = settings;
-    this.#problem = errorMessage(settings.failure);
-    settings.logger.warn({ err: settings.failure }, 'waiting for NATS');
-    this.#opening = this.#open();
+    const { opened, failure, started, logger } = settings;
+    void started?.then(() => {
+      this.#isStarted = true;
+    });
+    this.#bus = opened;
+    this.#problem = opened === undefined ? errorMessage(failure) : '';
+    if (opened === undefined) logger.warn({ err: failure }, 'waiting for NATS');
+    this.#opening = opened === undefined ? this.#open() : Promise.resolve(opened);
     // Whoever waits sees the failure; without anybody it must not count as unhandled.
     this.#opening.catch(() => undefined);
   }
@@ -97,7 +110,7 @@ export class WaitingBus implements Bus {
   }
 
   async lease(name: string, options: LeaseOptions): Promise<Lease> {
-    return await (await this.#opening).lease(name, options);
+    return await this.#patiently((bus) => bus.lease(name, options));
   }
 
   async memory(name: string, options: MemoryOptions): Promise<Memory> {
@@ -153,6 +166,7 @@ export class WaitingBus implements Bus {
   /** A cluster that has just come may have no leaders for a while. What no retry can help is thrown. */
   async #patiently<Result>(ask: (bus: Bus) => Promise<Result>): Promise<Result> {
     const bus = await this.#opening;
+    const { isFinal, logger } = this.#settings;
     const { signal } = this.#stopping;
     let isRefused = false;
     try {
@@ -160,9 +174,11 @@ export class WaitingBus implements Bus {
         try {
           return await ask(bus);
         } catch (error) {
-          if (signal.aborted || !mayPass(error)) throw error;
+          if (signal.aborted)
+            throw new BusError('stopped', 'The bus stopped before NATS was ready.', { cause: error });
+          if (this.#isStarted || isFinal?.(error) || !mayPass(error)) throw error;
           this.#problem = errorMessage(error);
-          this.#settings.logger.warn({ err: error }, 'NATS is not ready; retrying');
+          logger.warn({ err: error }, 'NATS is not ready; retrying');
           if (!isRefused) this.#refused += 1;
           isRefused = true;
         }
