@@ -1,6 +1,6 @@
 import type { Origin, Principal } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** What a running tool knows about the call it serves. */
 export interface ToolContext {
@@ -172,6 +172,25 @@ export interface PausingTool<Input = unknown> extends ToolHead<Input> {
 }
 
 export type Tool<Input = unknown> = RunningTool<Input> | PausingTool<Input>;
+
+/** Schemas of inputs that were given as JSON. */
+const givenSchemas = new WeakMap<z.ZodType, object>();
+
+/**
+ * Any input, which models are told to write as the schema says. For schemas that strangers send: as a schema of Zod, one
+ * with an `id` is rewritten and stays in Zod's registry for ever.
+ */
+export function inputOfSchema(schema: object): z.ZodType<unknown> {
+  const input = z.unknown();
+  givenSchemas.set(input, schema);
+  return input;
+}
+
+/** The schema of an input as JSON, for models. */
+export function schemaOfInput(input: z.ZodType): object {
+  const given = givenSchemas.get(input);
+  return given ?? z.toJSONSchema(input, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
+}
 
 /** Declares a tool so that the type of its input follows from its schema. */
 export function defineTool<Input>(tool: RunningTool<Input>): RunningTool<Input>;

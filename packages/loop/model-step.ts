@@ -11,6 +11,7 @@ import {
   quoteSchema,
   type SaidCall,
   type SaidPart,
+  schemaOfInput,
   type Tool,
   toModelError,
 } from '@trunkline/llm';
@@ -23,7 +24,7 @@ import {
   streamText,
   type ToolSet,
 } from 'ai';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { toPlainJson } from './checkpoint.ts';
 import type { Citation } from './content/content.ts';
 import type { FinishReason, ReasoningDelta, TextDelta, TurnOptions, WaitEvent } from './options.ts';
@@ -242,15 +243,9 @@ const ownTools = new WeakMap<object, ToolSet[string]>();
 export function schemaOf(input: z.ZodType): ReturnType<typeof jsonSchema> {
   const known = schemas.get(input);
   if (known !== undefined) return known;
-  const schema = jsonSchema(parametersOf(input));
+  const schema = jsonSchema(schemaOfInput(input) as Parameters<typeof jsonSchema>[0]);
   schemas.set(input, schema);
   return schema;
-}
-
-function parametersOf(input: z.ZodType): Parameters<typeof jsonSchema>[0] {
-  return z.toJSONSchema(input, { io: 'input', target: 'draft-7', unrepresentable: 'any' }) as Parameters<
-    typeof jsonSchema
-  >[0];
 }
 
 function requested(part: SaidCall): RequestedCall {

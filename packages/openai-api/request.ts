@@ -42,13 +42,16 @@ const tool = z.looseObject({
   }),
 });
 
+/** More than any model takes. */
+export const mostTools = 1024;
+
 /** The body of a chat completion request; fields that OpenAI's API does not have are ignored. */
 export const completionRequest = z.looseObject({
   model: z.string().default(''),
   messages: z.array(message).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  tools: z.array(tool).nullish(),
+  tools: z.array(tool).max(mostTools, `at most ${mostTools} tools`).nullish(),
   tool_choice: z
     .union(
       [
@@ -170,8 +173,19 @@ function filePart({ file_data, file_url, filename, file_id }: GivenFile): Conten
     throw refuse(
       `file.file_data is missing${file_id === undefined ? '' : ' (file_id is not supported)'}: send data:<type>;base64,<data>, or an address as file_url`,
     );
-  const [, mediaType = '', inner] = /^data:([\w.+/-]*)(?:;[^,]*)?,(.*)$/s.exec(file_data) ?? [];
-  return { type: 'file', mediaType, base64: inner ?? file_data, name: filename ?? 'file' };
+  const [, mediaType = '', parameters = '', inner] =
+    /^data:([\w.+/-]*)((?:;[^,;]*)*),(.*)$/s.exec(file_data) ?? [];
+  const isText = inner !== undefined && !/;base64$/i.test(parameters);
+  const base64 = isText ? Buffer.from(unescaped(inner)).toString('base64') : (inner ?? file_data);
+  return { type: 'file', mediaType, base64, name: filename ?? 'file' };
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse('file.file_data has a % that is no escape: send data:<type>;base64,<data>');
+  }
 }
 
 function refuse(message: string) {

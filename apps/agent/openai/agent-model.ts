@@ -1,6 +1,13 @@
 import type { HttpError } from '@trunkline/http';
 import { type Principal, quotaKey } from '@trunkline/identity';
-import { defineTool, isRetryable, ModelError, type PausingTool, withCallSettings } from '@trunkline/llm';
+import {
+  defineTool,
+  inputOfSchema,
+  isRetryable,
+  ModelError,
+  type PausingTool,
+  withCallSettings,
+} from '@trunkline/llm';
 import {
   compactionNote,
   type EndEvent,
@@ -28,7 +35,6 @@ import {
   type ToolCall,
   textOf,
 } from '@trunkline/openai-api';
-import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AgentContent } from '../content/agent-content.ts';
 import type { Owners } from '../owners.ts';
@@ -338,15 +344,17 @@ function toolMessage(entry: RequestMessage, toolNames: ReadonlyMap<string, strin
   return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output, ...mark }] };
 }
 
+const noParameters = { type: 'object', properties: {} };
+
 function callerTools({ tools, tool_choice }: CompletionRequest): PausingTool[] {
   if (tool_choice === 'none') return [];
-  return (tools ?? []).map(({ function: { name, description = '', parameters = {} } }) =>
+  return (tools ?? []).map(({ function: { name, description = '', parameters = noParameters } }) =>
     defineTool({
       name,
       description,
       // The caller runs it, with rights of their own.
       effects: ['reads'],
-      input: z.unknown().meta(parameters),
+      input: inputOfSchema(parameters),
       pause: true,
     }),
   );

@@ -1,6 +1,7 @@
 import { type ModelServer, startModelServer, withoutFence } from '@trunkline/testing';
 import OpenAI, { type APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 
 describe("the agent behind OpenAI's own client [A129]", () => {
@@ -167,6 +168,32 @@ describe("the agent behind OpenAI's own client [A129]", () => {
     model.enqueue('It says 42.');
     await client.responses.create({ model: name, input: [{ role: 'user', content: [file] }] });
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('The answer is 42.');
+    const plain = { ...file, file_data: 'data:text/plain,The%20answer%20is%2043.' };
+    model.enqueue('It says 43.');
+    await client.responses.create({ model: name, input: [{ role: 'user', content: [plain] }] });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('The answer is 43.');
+    const broken = { ...file, file_data: 'data:text/plain,100%' };
+    const refused = client.responses.create({ model: name, input: [{ role: 'user', content: [broken] }] });
+    await expect(refused).rejects.toMatchObject({ status: 400, message: expect.stringContaining('%') });
+  });
+
+  it('gives the model the schemas of the caller as they are, and remembers none of them', async () => {
+    const schemas = [
+      { id: 'Foo', type: 'object', properties: { id: { type: 'string' } } },
+      { id: 5, type: 'object', title: 'Odd' },
+      { $id: 'https://example.org/foo', type: 'object', $defs: { a: { id: 'a', type: 'string' } } },
+    ];
+    for (const parameters of schemas) {
+      model.enqueue('Yes.');
+      const tools = [{ type: 'function' as const, function: { name: 'given', parameters } }];
+      await client.chat.completions.create({ ...ask('Hi'), tools });
+      const offered = model
+        .chats()
+        .at(-1)
+        ?.tools?.find((tool) => tool.function.name === 'given');
+      expect(offered?.function.parameters).toEqual(parameters);
+    }
+    expect([...z.globalRegistry._idmap.keys()]).not.toContain('Foo');
   });
 
   it('shows the model the pictures that tools of the caller return, after the last result', async () => {

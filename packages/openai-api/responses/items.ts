@@ -94,10 +94,14 @@ export function toMessages(
     const last = messages.at(-1);
     if (item.type === 'message') messages.push(messageOf(item));
     else if (item.type === 'function_call' || item.type === 'custom_tool_call') {
-      const calls = [callOf(item)];
+      const call = callOf(item);
       if (last?.role !== 'assistant')
-        messages.push({ role: 'assistant', content: null, tool_calls: calls, ...markOf(item) });
-      else Object.assign(last, { tool_calls: [...(last.tool_calls ?? []), ...calls] }, markOf(item));
+        messages.push({ role: 'assistant', content: null, tool_calls: [call], ...markOf(item) });
+      else {
+        last.tool_calls ??= [];
+        last.tool_calls.push(call);
+        Object.assign(last, markOf(item));
+      }
     } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
       messages.push(resultOf(item));
     else if (item.type === 'image_generation_call') messages.push(pictureOf(item));

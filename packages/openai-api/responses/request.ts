@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { openAiErrors } from '../errors.ts';
-import type { CompletionRequest, RequestMessage } from '../request.ts';
+import { type CompletionRequest, mostTools, type RequestMessage } from '../request.ts';
 import { contentPart, inputItem } from './items.ts';
-import { asFunctions, checkTools, chosenFunction, requestTool, toolChoice } from './tools.ts';
+import { asFunctions, checkTools, chosenFunction, countTools, requestTool, toolChoice } from './tools.ts';
 
 const mostPairs = 16;
 export const metadata = z
@@ -74,6 +74,8 @@ export function checkParameters(request: ResponseRequest): string[] {
       `${refused.place} of type "${refused.type}"`,
       'tools of type "function", "custom" and "namespace", with names, are',
     );
+  if (countTools(request.tools) > mostTools)
+    throw refuse(`a request may bring at most ${mostTools} tools: leave some out`, 'tools');
   const { tool_choice: choice, background, store } = request;
   if (chosenFunction(choice, request.tools) === undefined)
     throw unsupported('tool_choice', 'name a function or custom tool, or choose none, auto or required;');

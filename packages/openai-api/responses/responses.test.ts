@@ -499,6 +499,42 @@ describe('tools of the caller', () => {
     expect(output).toMatchObject([{ namespace: name, name: 'read_text_of_files' }]);
   });
 
+  it('are looked up once, however often a request names them, and refused where they are too many', async () => {
+    toy = await new Toy().start();
+    const tools = Array.from({ length: 1024 }, (_, index) => ({
+      ...{ type: 'function' as const, name: `t${index}`, parameters: {}, strict: null },
+    }));
+    // Each tool fifteen times: a search for each would look at fifteen million.
+    const named = Array.from({ length: 15 }, () =>
+      tools.map(({ name }) => ({ type: 'function', name })),
+    ).flat();
+    const choice = {
+      type: 'allowed_tools' as const,
+      mode: 'auto' as const,
+      tools: [...named, { type: 'function', name: 'other' }],
+    };
+    await toy.client().responses.create({ input: 'Hi', tools, tool_choice: choice });
+    expect(toy.seen[0]?.request.tools).toHaveLength(1024);
+    const more = { type: 'namespace' as const, name: 'more', description: '', tools: tools.slice(0, 1) };
+    const refused = await refusal(toy.client().responses.create({ input: 'Hi', tools: [...tools, more] }));
+    expect([refused?.status, refused?.message]).toEqual([400, expect.stringContaining('at most 1024 tools')]);
+    const chat = toy.client().chat.completions.create({
+      model: 'toy',
+      messages: [{ role: 'user', content: 'Hi' }],
+      tools: [...tools, ...tools].map(({ name }) => ({ type: 'function', function: { name } })),
+    });
+    expect((await refusal(chat))?.message).toContain('at most 1024 tools');
+  });
+
+  it('may be called many times in a row by the conversation', async () => {
+    toy = await new Toy().start();
+    const calls = Array.from({ length: 9_000 }, (_, index) => ({
+      ...{ type: 'function_call' as const, call_id: `c${index}`, name: 'weather', arguments: '{}' },
+    }));
+    await toy.client().responses.create({ input: [{ role: 'assistant', content: 'I look.' }, ...calls] });
+    expect(toy.seen[0]?.request.messages[0]?.tool_calls).toHaveLength(9_000);
+  });
+
   it('may hold a search of the web, which the answer says is not given', async () => {
     toy = await new Toy().start();
     const { data, response } = await toy

@@ -61,6 +61,37 @@ function isSearch({ type }: { type: string }): boolean {
   return /^web_search(_preview)?(_\d|$)/.test(type);
 }
 
+/** A request may name each of its tools many times. */
+interface ToolIndex {
+  all: readonly CallerTool[];
+  /** By name, and by namespace and name; the first of a name counts. */
+  byName: ReadonlyMap<string, CallerTool>;
+  byFunction: ReadonlyMap<string, CallerTool>;
+}
+
+const indexes = new WeakMap<object, ToolIndex>();
+
+function indexOf(tools: Given): ToolIndex {
+  const known = tools && indexes.get(tools);
+  if (known) return known;
+  const all = callerTools(tools);
+  const byName = new Map<string, CallerTool>();
+  const byFunction = new Map<string, CallerTool>();
+  for (const tool of all) {
+    for (const key of [keyOf(tool.name), keyOf(tool.name, tool.namespace ?? '')])
+      if (!byName.has(key)) byName.set(key, tool);
+    const called = functionName(tool);
+    if (!byFunction.has(called)) byFunction.set(called, tool);
+  }
+  const index = { all, byName, byFunction };
+  if (tools) indexes.set(tools, index);
+  return index;
+}
+
+function keyOf(name: string, namespace?: unknown): string {
+  return JSON.stringify(namespace === undefined ? [name] : [name, namespace]);
+}
+
 function callerTools(tools: Given): CallerTool[] {
   return (tools ?? []).flatMap((tool): CallerTool[] => {
     const inner = tool.type === 'namespace' ? (tool.tools ?? []) : [tool];
@@ -73,6 +104,11 @@ function callerTools(tools: Given): CallerTool[] {
       return [{ ...each, name: each.name, namespace: tool.name, description }];
     });
   });
+}
+
+/** Of all namespaces. */
+export function countTools(tools: Given): number {
+  return indexOf(tools).all.length;
 }
 
 /** The first tool that no service can give its model, and those that are left out without harm. */
@@ -96,8 +132,8 @@ export function asFunctions(tools: Given, choice: ToolChoice | null | undefined)
     typeof choice === 'object' && choice?.type === 'allowed_tools'
       ? new Set((choice.tools ?? []).map((each) => nameOf(each, tools)))
       : undefined;
-  return callerTools(tools)
-    .filter((tool) => allowed?.has(functionName(tool)) ?? true)
+  return indexOf(tools)
+    .all.filter((tool) => allowed?.has(functionName(tool)) ?? true)
     .map((tool) => ({ type: 'function', function: asFunction(tool) }));
 }
 
@@ -132,15 +168,12 @@ export function chosenFunction(
 
 /** A choice names a tool, and not always the namespace that it is in. */
 function nameOf({ name = '', namespace }: { name?: string | undefined; namespace?: unknown }, tools: Given) {
-  const tool = callerTools(tools).find(
-    (each) => each.name === name && (namespace === undefined || each.namespace === namespace),
-  );
-  return functionName(tool ?? { name, namespace });
+  return functionName(indexOf(tools).byName.get(keyOf(name, namespace)) ?? { name, namespace });
 }
 
 /** The fields of a call as its caller knows the tool: by namespace and name, a custom one with its text. */
 export function calledFields({ id, function: called }: ToolCall, tools: Given) {
-  const tool = callerTools(tools).find((each) => functionName(each) === called.name);
+  const tool = indexOf(tools).byFunction.get(called.name);
   const { name = called.name, namespace } = tool ?? {};
   const head = { call_id: id, name, ...(namespace !== undefined && { namespace }) };
   if (tool?.type !== 'custom')
