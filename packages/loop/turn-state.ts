@@ -5,7 +5,7 @@ import { attachedMessage, attachedParts, type Content, type Medium, withMedia } 
 import { type Offered, ToolOffer } from './find-tools.ts';
 import type { FinishReason, TurnOptions, Usage } from './options.ts';
 import type { ToolDeps } from './prepare-call.ts';
-import { createBorder, fenceInstructions, fenceMessages, markOf, originsIn, originsOfTool } from './taint.ts';
+import { borderOf, fenceInstructions, fenceMessages, markOf, originsIn, originsOfTool } from './taint.ts';
 import { addUsage, noUsage, spentBudget, spentUsd } from './usage.ts';
 
 /** What changes while a turn runs. */
@@ -42,7 +42,7 @@ export interface Turn {
   deps: ToolDeps;
   /** What the model turned out not to take. */
   untaken: Set<Medium>;
-  /** Marks text from outside for the model; another one each turn, from the first such text on. */
+  /** Marks text from outside for the model, from the first such text on; that of the conversation. */
   border?: string;
   /** Messages as the model gets them, with their fences. */
   fenced: WeakMap<ModelMessage, ModelMessage>;
@@ -134,7 +134,7 @@ export function promptOf(turn: Turn) {
   const { instructions, fenced } = turn;
   const { messages, origins } = turn.state;
   if (origins.length === 0) return { messages, instructions };
-  turn.border ??= createBorder();
+  turn.border ??= borderOf(messages, turn.options.principal ?? anonymous);
   const { border } = turn;
   const words = [instructions, fenceInstructions(border)].filter((text) => text !== '');
   return { messages: fenceMessages(messages, border, fenced), instructions: words.join('\n\n') };
