@@ -149,18 +149,19 @@ export class LiveModel {
 
   /** Where the model is that answers now: the agent's own, or that of all services. */
   get settings(): ModelSettings {
-    const { url, apiKey, model } = gatewaySettings(this.#shared(), { file: this.models });
-    return { url, apiKey, model };
+    const { url, apiKey, headers, model } = gatewaySettings(this.#shared(), { file: this.models });
+    return { url, apiKey, headers, model };
   }
 
   /** The settings of all services, with those of the agent in their place where it has its own. */
   #shared(): AgentOptions {
     const { options, live } = this.#options;
-    const { url, apiKey, model, fastModel } = modelSettings(options, live.config, live.secrets);
+    const { url, apiKey, headers, model, fastModel } = modelSettings(options, live.config, live.secrets);
     return {
       ...options,
       llmGatewayUrl: url,
       llmApiKey: apiKey,
+      llmHeaders: headers,
       llmModel: model,
       llmFastModel: live.config.routing.aux_model || fastModel,
     };

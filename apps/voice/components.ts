@@ -338,7 +338,8 @@ function callbackUrl({ publicUrl }: VoiceOptions, { peers }: ServiceContext): st
 
 function createGateway(options: VoiceOptions, logger: Logger, env: Environment | undefined) {
   const llmGatewayUrl = options.llmUrl ?? options.llmGatewayUrl;
-  return createLiveGateway({ ...options, llmGatewayUrl }, { env, logger });
+  const llmHeaders = llmGatewayUrl === options.llmGatewayUrl ? options.llmHeaders : undefined;
+  return createLiveGateway({ ...options, llmGatewayUrl, llmHeaders }, { env, logger });
 }
 
 interface ToolDeps {

@@ -47,6 +47,7 @@ export {
 } from './options/option.ts';
 export { type OptionSources, readOptions } from './options/read.ts';
 export { environmentExample, referencePage } from './options/reference.ts';
+export { requestHeaders, secretsInHeaders } from './options/request-headers.ts';
 export {
   contentOptions,
   fetchOptions,

@@ -25,6 +25,8 @@ export interface ModelFileOptions {
 interface ModelFileSettings {
   llmGatewayUrl: string;
   llmApiKey: string;
+  /** Those of another endpoint are not for this one. */
+  llmHeaders?: undefined;
   llmModel: string;
   llmFastModel: string;
 }
@@ -65,7 +67,13 @@ export async function openModelFile(
   const process = new ModelProcess({ load, idleMs, logger, ...more });
   const door = await openDoor({ model, port: options.llmGgufPort, key, process, logger });
   return {
-    settings: { llmGatewayUrl: door.url, llmApiKey: key, llmModel: model, llmFastModel: model },
+    settings: {
+      llmGatewayUrl: door.url,
+      llmApiKey: key,
+      llmHeaders: undefined,
+      llmModel: model,
+      llmFastModel: model,
+    },
     pid: () => process.pid,
     async stop() {
       await Promise.all([door.stop(), process.stop()]);

@@ -1,9 +1,11 @@
+import { secretsInHeaders } from '@trunkline/config';
 import { z } from 'zod';
 import { fromStatus, type TranslationOptions } from './error-translation.ts';
 import { explain } from './limits.ts';
 import { ModelError } from './model-error.ts';
 import { noteEndpointKind } from './profiles/endpoint-kind.ts';
 import { readErrorText } from './wire/error-body.ts';
+import { headersAfter, redirectOf } from './wire/post.ts';
 
 /** Where the models are, taken apart so that no secret stands in an address. */
 export interface Endpoint {
@@ -18,13 +20,18 @@ export interface Endpoint {
 const listingLimitMs = 10_000;
 // Shorter ones are placeholders such as "none", which would blank out ordinary words.
 const shortestSecret = 6;
+const mostRedirects = 3;
 
 const modelListSchema = z.union([
   z.object({ data: z.array(z.object({ id: z.string() })) }).transform((list) => list.data),
   z.array(z.object({ id: z.string() })),
 ]);
 
-export function parseEndpoint(url: string, apiKey: string | undefined): Endpoint {
+export function parseEndpoint(
+  url: string,
+  apiKey: string | undefined,
+  more: Readonly<Record<string, string>> = {},
+): Endpoint {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
     throw new ModelError('misconfigured', { detail: 'LLM_GATEWAY_URL must be an http or https address' });
@@ -33,10 +40,12 @@ export function parseEndpoint(url: string, apiKey: string | undefined): Endpoint
   const baseUrl = `${parsed.origin}${path}`;
   const password = decodeURIComponent(parsed.password);
   const query = Object.fromEntries(parsed.searchParams);
-  const secrets = [apiKey ?? '', password, ...Object.values(query)].filter(
+  const secrets = [apiKey ?? '', password, ...Object.values(query), ...secretsInHeaders(more)].filter(
     (secret) => secret.length >= shortestSecret,
   );
-  return { baseUrl, query, headers: authorization(parsed, apiKey), shownUrl: baseUrl, secrets };
+  const added = Object.entries(more).map(([name, value]) => [name.toLowerCase(), value]);
+  const headers = { ...authorization(parsed, apiKey), ...Object.fromEntries(added) };
+  return { baseUrl, query, headers, shownUrl: baseUrl, secrets };
 }
 
 /** The names of the models that the endpoint lists. */
@@ -45,7 +54,7 @@ export async function listModels(endpoint: Endpoint, caller: AbortSignal | undef
   const limit = AbortSignal.timeout(listingLimitMs);
   try {
     const signal = caller ? AbortSignal.any([caller, limit]) : limit;
-    const response = await fetch(listingAddress(endpoint), { headers: endpoint.headers, signal });
+    const response = await getFollowing(new URL(listingAddress(endpoint)), endpoint.headers, signal);
     const body = await response.text();
     if (!response.ok) throw refusal(response, body, translation);
     const listing = parseJson(body);
@@ -53,6 +62,25 @@ export async function listModels(endpoint: Endpoint, caller: AbortSignal | undef
     return namesIn(listing);
   } catch (error) {
     throw explain(error, caller, limit, translation);
+  }
+}
+
+/** Node's fetch would carry added headers to any host. */
+async function getFollowing(
+  url: URL,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Response> {
+  let [address, sent] = [url, headers];
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await fetch(address, { headers: sent, signal, redirect: 'manual' });
+    const next = redirectOf(response.status, response.headers.get('location'), address);
+    if (next === undefined) return response;
+    await response.body?.cancel();
+    if (redirects === mostRedirects)
+      throw new ModelError('bad-answer', { status: response.status, detail: 'too many redirects' });
+    sent = headersAfter(sent, address, next);
+    address = next;
   }
 }
 

@@ -11,6 +11,8 @@ export interface ModelGatewayOptions {
   /** Base address of an OpenAI-compatible API. Without it the offline demo model answers. */
   url?: string | undefined;
   apiKey?: string | undefined;
+  /** More headers, for this endpoint alone. */
+  headers?: Readonly<Record<string, string>> | undefined;
   /** The file that names the endpoint, for words about it; variables when not given. */
   file?: string | undefined;
   model?: string | undefined;

@@ -42,7 +42,8 @@ export function createLiveGateway(
     const of = file.state;
     if (opened?.of === of) return opened.gateway;
     const settings = { ...gatewaySettings(options, { ...context, file }), ...more };
-    const id = JSON.stringify([settings.url, settings.apiKey, settings.model, settings.embeddingModel]);
+    const { url, apiKey, headers, model, embeddingModel } = settings;
+    const id = JSON.stringify([url, apiKey, headers, model, embeddingModel]);
     opened = { id, gateway: opened?.id === id ? opened.gateway : createModelGateway(settings), of };
     return opened.gateway;
   };
@@ -64,7 +65,8 @@ export function createLiveGateway(
 }
 
 function openGateway(options: ModelGatewayOptions): ModelGateway {
-  return createEndpointGateway(options, parseEndpoint(options.url ?? '', options.apiKey));
+  const { url = '', apiKey, headers } = options;
+  return createEndpointGateway(options, parseEndpoint(url, apiKey, headers));
 }
 
 function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint): ModelGateway {

@@ -18,6 +18,7 @@ export interface SharedModelOptions {
   trunklineHome: string;
   llmGatewayUrl: string | undefined;
   llmApiKey: string | undefined;
+  llmHeaders?: Readonly<Record<string, string>> | undefined;
   llmModel: string | undefined;
   llmFastModel: string | undefined;
   llmJudgeModel: string | undefined;
@@ -51,6 +52,7 @@ export function gatewaySettings(options: SharedModelOptions, { env, logger, ...g
   return {
     url: isElsewhere ? chat.url : options.llmGatewayUrl,
     apiKey: isElsewhere ? chat.api_key : options.llmApiKey,
+    headers: isElsewhere ? chat.headers : options.llmHeaders,
     file: isElsewhere ? MODELS_FILE : undefined,
     model,
     fastModel: options.llmFastModel,
@@ -82,15 +84,16 @@ export function withRoles(
   open: (options: ModelGatewayOptions) => ModelGateway,
 ): ModelGateway {
   const others = new BoundedMap<string, ModelGateway>(mostEndpoints);
-  const gatewayOf = ({ model, url, api_key: apiKey }: RoleModel): ModelGateway => {
+  const gatewayOf = ({ model, url, api_key: apiKey, headers }: RoleModel): ModelGateway => {
     if (url === undefined) return gateway;
-    const id = JSON.stringify([url, apiKey, model]);
+    const id = JSON.stringify([url, apiKey, headers, model]);
     const known = others.get(id);
     if (known !== undefined) return known;
     const other = open({
       ...options,
       url,
       apiKey,
+      headers,
       file: MODELS_FILE,
       model,
       fastModel: undefined,

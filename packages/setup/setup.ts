@@ -26,12 +26,20 @@ import {
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { completeUrl, providerPresets } from './providers.ts';
-import { failed, type GatewayTest, listModels, testModel, testModelFile } from './try-model.ts';
+import {
+  failed,
+  type GatewayTest,
+  type KnownPlace,
+  listModels,
+  testModel,
+  testModelFile,
+} from './try-model.ts';
 
 /** The settings of a service that win over models.yaml. */
 export interface SetupOptions {
   trunklineHome: string;
   llmGatewayUrl: string | undefined;
+  llmHeaders?: Readonly<Record<string, string>> | undefined;
   llmModel: string | undefined;
   llmFastModel: string | undefined;
   llmJudgeModel: string | undefined;
@@ -187,14 +195,19 @@ export class Setup {
     if (own !== undefined) throw refusal(own);
     const name = secretNameOf(url);
     const key = apiKey ?? this.#storedKey(url);
-    if (key === undefined || key === '') return { model: literal(model), url: literal(url) };
+    const section = { model: literal(model), url: literal(url) };
+    if (key === undefined || key === '') return section;
     this.#deps.secrets.set(name, key);
-    return { model: literal(model), url: literal(url), api_key: secretReference(name) };
+    return { ...section, api_key: secretReference(name) };
   }
 
-  #withKey(place: ModelPlace): ModelPlace {
+  #withKey(place: ModelPlace): KnownPlace {
     const url = completeUrl(place.url) ?? place.url;
-    return { url: place.url, apiKey: place.apiKey ?? this.#storedKey(url) };
+    const { llmGatewayUrl, llmHeaders } = this.#deps.options;
+    const models = this.#models();
+    const role = modelRoles.find((each) => models.role(each)?.url === url && models.role(each)?.headers);
+    const headers = url === llmGatewayUrl ? llmHeaders : role && models.role(role)?.headers;
+    return { url: place.url, apiKey: place.apiKey ?? this.#storedKey(url), headers };
   }
 
   /** A stored key belongs to its endpoint, and goes to no other. */

@@ -24,14 +24,19 @@ const testLimitMs = 180_000;
 /** A server that still says so after this time is told to the person. */
 const loadingLimitMs = 60_000;
 
+/** With what is known of the endpoint beside what a person typed. */
+export interface KnownPlace extends ModelPlace {
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** The models at an address, or in words why they cannot be listed. */
 export async function listModels(
-  { url: given, apiKey }: ModelPlace,
+  { url: given, apiKey, headers }: KnownPlace,
   signal: AbortSignal,
 ): Promise<ModelList> {
   const url = completeUrl(given);
   if (url === undefined) return { ok: false, url: given, models: [], problem: addressWords(given) };
-  const { code, message, models } = await createModelGateway({ url, apiKey }).check(signal);
+  const { code, message, models } = await createModelGateway({ url, apiKey, headers }).check(signal);
   // No model is chosen yet, which is all that is wrong with a list.
   if (code !== undefined && code !== 'misconfigured')
     return { ok: false, url, models: [], problem: failureWords(code, message, { url, apiKey }) };
@@ -56,17 +61,17 @@ export async function testGateway(
 
 /** Tries what a model can do: some hundred tokens. Failures come back as words. */
 export async function testModel(
-  { url: given, apiKey, model }: ModelPlace & { model: string },
+  { url: given, apiKey, headers, model }: KnownPlace & { model: string },
   caller: AbortSignal,
   loadingTimeoutMs = loadingLimitMs,
 ): Promise<ModelTest & Partial<GatewayTest>> {
   const url = completeUrl(given);
   if (url === undefined) return failed(addressWords(given));
-  const gateway = createModelGateway({ url, apiKey, model, loadingTimeoutMs, maxRetries: 0 });
+  const gateway = createModelGateway({ url, apiKey, headers, model, loadingTimeoutMs, maxRetries: 0 });
   const { code, ...tested } = await testGateway(gateway, caller);
   if (tested.ok) return tested;
   caller.throwIfAborted();
-  const offered = code === 'not-found' ? await listModels({ url, apiKey }, caller) : undefined;
+  const offered = code === 'not-found' ? await listModels({ url, apiKey, headers }, caller) : undefined;
   return failed(failureWords(code ?? 'unknown', tested.summary, { url, apiKey, model, offered }));
 }
 

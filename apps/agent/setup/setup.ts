@@ -25,13 +25,14 @@ import { configDirectoryOf, configFileOf } from './places.ts';
 export interface ModelSettings {
   url: string | undefined;
   apiKey: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
   model: string | undefined;
   fastModel?: string | undefined;
 }
 
 type ModelVariables = Pick<
   AgentOptions,
-  'llmGatewayUrl' | 'llmApiKey' | 'llmModel' | 'llmFastModel' | 'coreModel'
+  'llmGatewayUrl' | 'llmApiKey' | 'llmHeaders' | 'llmModel' | 'llmFastModel' | 'coreModel'
 >;
 
 interface ModelOptions extends ModelVariables {
@@ -51,6 +52,7 @@ export function modelSettings(
   return {
     url,
     apiKey: keyFor(url, secrets.model, firstGiven(llmApiKey)),
+    headers: isElsewhere ? undefined : options.llmHeaders,
     model: firstGiven(options.coreModel, config.model.name, llmModel),
     fastModel: firstGiven(llmFastModel),
   };
@@ -98,14 +100,14 @@ export async function diagnoseOwnModel(
     const how = { allowMissing: true, env } as const;
     const config = await loadYaml(configFileOf(options), configSchema, how);
     const secrets = await loadYaml(join(configDirectoryOf(options), 'secrets.yaml'), secretsSchema, how);
-    const { url, apiKey, model } = modelSettings(
+    const { url, apiKey, headers, model } = modelSettings(
       options,
       config ?? configSchema.parse({}),
       secrets ?? secretsSchema.parse({}),
     );
     const shared = gatewaySettings(options, { env });
     const own = gatewaySettings(
-      { ...options, llmGatewayUrl: url, llmApiKey: apiKey, llmModel: model },
+      { ...options, llmGatewayUrl: url, llmApiKey: apiKey, llmHeaders: headers, llmModel: model },
       { env },
     );
     const isShared = isSameEndpoint(own.url, shared.url) && own.model === shared.model;

@@ -157,7 +157,7 @@ describe('environmentExample', () => {
 
   it('leaves secrets blank and comments out everything else', () => {
     const active = example.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    expect(active).toEqual(['LLM_API_KEY=', 'A_KEY=', 'TRUNKLINE_SECRETS_KEY=']);
+    expect(active).toEqual(['LLM_API_KEY=', 'LLM_HEADERS=', 'A_KEY=', 'TRUNKLINE_SECRETS_KEY=']);
     expect(example).toContain('\n# VOICE_PORT=7866\n');
     expect(example).not.toContain('placeholder-key');
     expect(example).not.toContain('--setup');

@@ -128,9 +128,13 @@ export function url<Default extends string | undefined = undefined>(
 
 /** A JSON text of the schema's shape, which `expected` puts into words: "a JSON list of servers". */
 export function json<Schema extends z.ZodType, Default extends z.output<Schema> | undefined = undefined>(
-  settings: Settings<Default> & { schema: Schema; expected: string },
+  settings: Settings<Default> & {
+    schema: Schema;
+    expected: string;
+    hidden?: (value: z.output<Schema>) => readonly string[];
+  },
 ): Option<z.output<Schema> | Default> {
-  const { schema, expected, secret = false } = settings;
+  const { schema, expected, hidden, secret = false } = settings;
   const read = (given: string): Reading<z.output<Schema>> => {
     const parsed = parseJson(given);
     if (parsed === undefined) return { expected: `${expected}; this is no valid JSON` };
@@ -142,6 +146,7 @@ export function json<Schema extends z.ZodType, Default extends z.output<Schema> 
   return makeOption<z.output<Schema>, Default>(settings, {
     expected,
     placeholder: 'JSON',
+    hidden,
     read,
     write: (value) => JSON.stringify(value),
   });

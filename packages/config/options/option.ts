@@ -13,6 +13,8 @@ export type Option<Value> = {
   /** A toggle's flag stands alone, `--no-` before its name turns it off. */
   readonly toggle: boolean;
   readonly secret: boolean;
+  /** What of a secret value must not be shown; all of its texts when not given. */
+  readonly hidden?: ((value: unknown) => readonly string[]) | undefined;
   /** Its value is an address, which `trunkline doctor` tries. */
   readonly isAddress: boolean;
   readonly doc: string;
@@ -48,6 +50,7 @@ export type Kind<Value> = {
   placeholder: string;
   toggle?: boolean;
   isAddress?: boolean;
+  hidden?: ((value: Value) => readonly string[]) | undefined;
   read: (text: string) => Reading<Value>;
   /** The text that `read` turns into this value. */
   write: (value: Value) => string;
@@ -66,6 +69,7 @@ export function makeOption<Value, Default extends Value | undefined>(
     toggle: kind.toggle ?? false,
     isAddress: kind.isAddress ?? false,
     secret,
+    hidden: kind.hidden && ((value) => kind.hidden?.(value as Value) ?? []),
     doc,
     heading: undefined,
     default: fallback,
@@ -146,7 +150,8 @@ function refuseTwice(names: readonly (string | undefined)[]): void {
 export function secretValues<Table extends OptionTable>(table: Table, options: OptionsOf<Table>): string[] {
   const found = new Set<string>();
   for (const [key, option] of Object.entries(table.options)) {
-    const texts = textsIn((options as Readonly<Record<string, unknown>>)[key]);
+    const value = (options as Readonly<Record<string, unknown>>)[key];
+    const texts = option.hidden && value != null ? option.hidden(value) : textsIn(value);
     // A default stands in the reference for all to read.
     const hidden = option.secret
       ? texts.filter((text) => text !== option.defaultText)

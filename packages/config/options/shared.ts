@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { keyVariables } from '@trunkline/secrets';
 import { defaultHome } from '../secrets/references.ts';
-import { choice, directory, file, integer, isAddressRange, list, text, toggle, url } from './makers.ts';
+import { choice, directory, file, integer, isAddressRange, json, list, text, toggle, url } from './makers.ts';
 import { group } from './option.ts';
+import { requestHeaders, secretsInHeaders } from './request-headers.ts';
 
 /** The names of `LOG_LEVEL`. */
 export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
@@ -18,6 +19,14 @@ export const modelOptions = group('Model', {
     env: 'LLM_API_KEY',
     secret: true,
     doc: 'API key for that endpoint. Any text will do if the endpoint asks for none.',
+  }),
+  llmHeaders: json({
+    env: 'LLM_HEADERS',
+    secret: true,
+    schema: requestHeaders,
+    hidden: secretsInHeaders,
+    expected: 'a JSON object of headers such as {"HTTP-Referer": "https://example.org"}',
+    doc: 'More headers for that endpoint, as a JSON object: what a gateway such as Portkey, Helicone or OpenRouter asks for. They go to LLM_GATEWAY_URL alone; an Authorization header there wins over the key.',
   }),
   llmModel: text({
     env: 'LLM_MODEL',

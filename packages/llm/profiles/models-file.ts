@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError, type Environment, parseYaml } from '@trunkline/config';
+import { ConfigError, type Environment, parseYaml, requestHeaders } from '@trunkline/config';
 import { BoundedMap, errorMessage, systemCode } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { type Document, parseDocument } from 'yaml';
@@ -57,6 +57,8 @@ const roleSection = z.strictObject({
   /** Another endpoint than LLM_GATEWAY_URL, with its own key. */
   url: z.url({ protocol: /^https?$/ }).optional(),
   api_key: z.string().optional(),
+  /** More headers for that endpoint. */
+  headers: requestHeaders.optional(),
   /** Of `chat` alone: a model as a GGUF file, which Trunkline runs itself. */
   file: z.string().min(1).optional(),
 });
@@ -177,14 +179,20 @@ export class ModelsFile {
         return;
       }
       if (!document.has('roles')) document.set('roles', document.createNode({}));
+      const isSame = given.url !== undefined && this.#config.roles[role]?.url === given.url;
+      const headers = isSame ? document.getIn(['roles', role, 'headers']) : undefined;
       const { model, ...endpoint } = definedOf<RoleModel>({
         url: undefined,
         api_key: undefined,
+        headers: undefined,
         file: undefined,
         ...given,
       });
       const section = Object.keys(endpoint).length === 0 ? model : { model, ...endpoint };
       document.setIn(['roles', role], document.createNode(section));
+      // Nobody can type them where a model is chosen, so whoever chooses another one there does not remove them.
+      if (headers !== undefined && given.headers === undefined)
+        document.setIn(['roles', role, 'headers'], headers);
     });
   }
 

@@ -21,6 +21,7 @@ export interface PostOptions {
 const mostRedirects = 3;
 const longestErrorBody = 64 * 1024;
 const releaseMs = 1_000;
+const forAnyHost: ReadonlySet<string> = new Set(['accept', 'content-type', 'user-agent']);
 
 /**
  * Posts JSON to a model endpoint. Node's own client, not fetch: fetch gives up after 300 s without a byte, which a model
@@ -29,12 +30,13 @@ const releaseMs = 1_000;
 export async function postJson(url: URL, options: PostOptions, redirects = 0): Promise<WireResponse> {
   const { response, detach } = await send(url, options);
   const { statusCode: status = 0, headers } = response;
-  const moved = [301, 302, 307, 308].includes(status) ? headers.location : undefined;
-  if (moved !== undefined && URL.canParse(moved, url)) {
+  const moved = redirectOf(status, headers.location, url);
+  if (moved !== undefined) {
     response.destroy();
     if (redirects >= mostRedirects)
       throw new ModelError('bad-answer', { status, detail: 'too many redirects' });
-    return await postJson(new URL(moved, url), forwarded(options, url, new URL(moved, url)), redirects + 1);
+    const sent = headersAfter(options.headers, url, moved);
+    return await postJson(moved, { ...options, headers: sent }, redirects + 1);
   }
   return {
     status,
@@ -100,14 +102,17 @@ function release(response: IncomingMessage): void {
   response.resume();
 }
 
-/** A key is for the host that it was given for. */
-function forwarded(options: PostOptions, from: URL, to: URL): PostOptions {
+/** Where a response sends its request. */
+export function redirectOf(status: number, location: string | null | undefined, from: URL): URL | undefined {
+  if (![301, 302, 307, 308].includes(status) || !location) return undefined;
+  return URL.parse(location, from) ?? undefined;
+}
+
+/** Keys and added headers are for the host that they were given for. */
+export function headersAfter(headers: Record<string, string>, from: URL, to: URL): Record<string, string> {
   if (from.hostname === to.hostname && !(from.protocol === 'https:' && to.protocol === 'http:'))
-    return options;
-  const headers = Object.entries(options.headers).filter(
-    ([name]) => !/^(authorization|.*key.*)$/i.test(name),
-  );
-  return { ...options, headers: Object.fromEntries(headers) };
+    return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => forAnyHost.has(name.toLowerCase())));
 }
 
 function flatHeaders({ headers }: IncomingMessage): Record<string, string> {
