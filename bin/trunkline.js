@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts Trunkline on Node 24 or newer: the running one, the one npm ci installed, or one on the PATH.
 import { spawn } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -39,6 +39,11 @@ function enableCompileCache() {
     module.enableCompileCache(folder);
     const directory = module.getCompileCacheDir();
     if (directory === undefined) return undefined;
+    // Node makes its folder there as the umask of that start says: what others may have put into it is not run.
+    if (!isPrivate(directory)) {
+      rmSync(directory, { recursive: true });
+      mkdirSync(directory, { mode: 0o700 });
+    }
     process.env.NODE_COMPILE_CACHE ||= folder;
     return { directory, isShared: Boolean(given) };
   } catch {

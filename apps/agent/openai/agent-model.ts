@@ -12,7 +12,6 @@ import {
   compactionNote,
   type EndEvent,
   type ErrorEvent,
-  markOf,
   originsIn,
   type PauseEvent,
   runTurn,
@@ -30,19 +29,17 @@ import {
   type OpenAiApi,
   openAiErrors,
   RefusedParameters,
-  type RequestMessage,
   systemText,
   type ToolCall,
-  textOf,
 } from '@trunkline/openai-api';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AgentContent } from '../content/agent-content.ts';
 import type { Owners } from '../owners.ts';
 import { type Graph, withoutQuestions } from '../turns/graph.ts';
-import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
-import { type AnswerPart, type OutsideAnswers, parseArguments } from './outside-answers.ts';
+import { conversationMessages } from './conversation.ts';
+import type { AnswerPart, OutsideAnswers } from './outside-answers.ts';
 import { userMessage } from './user-message.ts';
 
 interface AgentModelDeps {
@@ -148,7 +145,7 @@ async function* turn(
   const sessionId = `openai-${whose}${request.user || crypto.randomUUID()}`;
   const place = { principal: asker, sessionId };
   const isOutside = (part: AnswerPart) => outsideAnswers.has(part, asker);
-  const messages = await toMessages(request, isOutside, (entry) =>
+  const messages = await conversationMessages(request, isOutside, (entry) =>
     userMessage(entry, content, place, signal),
   );
   const model = graph.model();
@@ -274,74 +271,6 @@ class SaidTexts {
   end(whole: string): void {
     if (whole.startsWith(this.joined)) this.say(whole.slice(this.joined.length));
   }
-}
-
-/**
- * The caller stores the conversation, so nothing in it says what it was drawn from: results of its tools count as from
- * outside, and so do answers that a turn gave which read text from outside. Other answers do not: callers shorten them,
- * take them from other models and keep them for months, and an effect that is held here asks nobody.
- */
-async function toMessages(
-  { messages }: CompletionRequest,
-  isOutside: (part: AnswerPart) => boolean,
-  userMessage: (entry: RequestMessage) => Promise<Messages[number]>,
-): Promise<Messages> {
-  const toolNames = new Map<string, string>();
-  const told: Messages = [];
-  for (const [index, entry] of messages.entries()) {
-    for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
-    if (entry.role === 'user') told.push(await userMessage(entry));
-    if (entry.role === 'assistant') told.push(assistantMessage(entry, isOutside));
-    if (entry.role !== 'tool') continue;
-    told.push(toolMessage(entry, toolNames));
-    // Results stand together, so their files follow the last of them.
-    const isLast = messages[index + 1]?.role !== 'tool';
-    const files = isLast ? filesOfResults(messages.slice(0, index + 1)) : undefined;
-    if (files !== undefined) told.push(await userMessage(files));
-  }
-  return told;
-}
-
-/** Models take pictures and files from the user alone. */
-function filesOfResults(messages: readonly RequestMessage[]): RequestMessage | undefined {
-  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1);
-  const files = results.flatMap(({ content }) =>
-    Array.isArray(content) ? content.filter(({ type }) => type !== 'text') : [],
-  );
-  if (files.length === 0) return undefined;
-  return { role: 'user', content: [{ type: 'text', text: 'What the tools returned:' }, ...files] };
-}
-
-function assistantMessage(
-  entry: RequestMessage,
-  isKnownOutside: (part: AnswerPart) => boolean,
-): Messages[number] {
-  const text = textOf(entry);
-  const calls = (entry.tool_calls ?? []).map(({ id, function: called }) => ({
-    type: 'tool-call' as const,
-    toolCallId: id,
-    toolName: called.name,
-    input: parseArguments(called.arguments),
-  }));
-  const isOutside = entry.outside === true || isKnownOutside({ text, calls: entry.tool_calls ?? [] });
-  return {
-    role: 'assistant',
-    ...(isOutside && markOf([{ kind: 'message', source: 'assistant' }])),
-    content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls],
-  };
-}
-
-function toolMessage(entry: RequestMessage, toolNames: ReadonlyMap<string, string>): Messages[number] {
-  const toolCallId = entry.tool_call_id ?? '';
-  const toolName = toolNames.get(toolCallId);
-  if (toolName === undefined) {
-    throw openAiErrors.invalid_request_error({
-      message: `a tool message answers the call "${toolCallId}", which no assistant message before it made`,
-    });
-  }
-  const output = { type: 'text' as const, value: textOf(entry) };
-  const mark = markOf([{ kind: toolName, source: '' }]);
-  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output, ...mark }] };
 }
 
 const noParameters = { type: 'object', properties: {} };

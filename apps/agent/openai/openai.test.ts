@@ -177,6 +177,21 @@ describe("the agent behind OpenAI's own client [A129]", () => {
     await expect(refused).rejects.toMatchObject({ status: 400, message: expect.stringContaining('%') });
   });
 
+  it('refuses a conversation in which a call has no output, and names it', async () => {
+    const called = { id: 'call_9', type: 'function' as const, function: { name: 'given', arguments: '{}' } };
+    const before = [
+      { role: 'user' as const, content: 'Look.' },
+      { role: 'assistant' as const, content: null, tool_calls: [called] },
+    ];
+    const asked = model.chats().length;
+    for (const messages of [before, [...before, { role: 'user' as const, content: 'Never mind.' }]])
+      await expect(client.chat.completions.create({ ...ask(''), messages })).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringContaining('no output for the call "call_9"'),
+      });
+    expect(model.chats()).toHaveLength(asked);
+  });
+
   it('gives the model the schemas of the caller as they are, and remembers none of them', async () => {
     const schemas = [
       { id: 'Foo', type: 'object', properties: { id: { type: 'string' } } },

@@ -181,11 +181,11 @@ export function continued(before: readonly Item[], input: readonly Item[]): Item
 
 /** What an item says, without what clients leave out. */
 function saidBy({ type, role, content, call_id, name, arguments: given, output, ...more }: Item): unknown {
-  const { encrypted_content, result } = more;
+  const { encrypted_content, result, input, tools } = more;
   const parts = Array.isArray(content)
     ? content.map(({ text, type: kind, ...rest }) => text ?? [kind, rest])
     : [];
-  return { type, role, parts, call_id, name, given, output, encrypted_content, result };
+  return { type, role, parts, call_id, name, given, input, tools, output, encrypted_content, result };
 }
 
 /** What was said in the conversation that a request names, if it takes the new items too. */

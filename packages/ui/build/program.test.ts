@@ -254,6 +254,18 @@ describe('the folder of compiled code', () => {
     expect(cached(home)).toEqual({ chunks: [], others: [] });
   });
 
+  it('begins anew where others can write into the folder that Node makes there', () => {
+    const { folder, env } = makeHome();
+    expect(run(['up'], env)).toMatchObject(works);
+    const [version = ''] = readdirSync(folder);
+    writeFileSync(join(folder, version, 'planted'), '');
+    chmodSync(join(folder, version), 0o777);
+    expect(run(['up'], env)).toMatchObject(works);
+    expect(existsSync(join(folder, version, 'planted'))).toBe(false);
+    expect(statSync(join(folder, version)).mode & 0o777).toBe(0o700);
+    expect(cached(folder).chunks.length).toBeGreaterThan(1);
+  });
+
   it('is left to Node where NODE_COMPILE_CACHE names one that others can write to', () => {
     const { home, env } = makeHome();
     const given = join(home, 'given');
