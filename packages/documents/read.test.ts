@@ -292,11 +292,11 @@ describe('office files', () => {
       'xl/styles.xml':
         '<x:styleSheet><x:numFmts><x:numFmt numFmtId="164" formatCode="[h]:mm:ss"/><x:numFmt numFmtId="165" formatCode="hh:mm"/></x:numFmts><x:cellXfs><x:xf numFmtId="14"/><x:xf numFmtId="164"/><x:xf numFmtId="46"/><x:xf numFmtId="165"/></x:cellXfs></x:styleSheet>',
       'xl/worksheets/sheet1.xml':
-        '<x:worksheet><x:sheetData><x:row><x:c r="A1" t="s"><x:v>0</x:v></x:c></x:row><x:row><x:c r="A2" s="0"><x:v>43830</x:v></x:c><x:c r="B2" s="1"><x:v>1.5625</x:v></x:c><x:c r="C2" s="2"><x:v>0.25</x:v></x:c><x:c r="D2" s="3"><x:v>0.25</x:v></x:c></x:row></x:sheetData></x:worksheet>',
+        '<x:worksheet><x:sheetData><x:row><x:c r="A1" t="s"><x:v>0</x:v></x:c></x:row><x:row><x:c r="A2" s="0"><x:v>43830</x:v></x:c><x:c r="B2" s="1"><x:v>1.5625</x:v></x:c><x:c r="C2" s="2"><x:v>0.25</x:v></x:c><x:c r="D2" s="3"><x:v>0.25</x:v></x:c><x:c r="E2" s="1"><x:v>1e300</x:v></x:c></x:row></x:sheetData></x:worksheet>',
     });
     // 43,830 days after the first of January 1904, as spreadsheets show it.
     expect((await read('shifts.xlsx', xlsx)).text).toBe(
-      '## Shifts\n\n| Day |  |  |  |\n| --- | --- | --- | --- |\n| 2024-01-01 | 37:30:00 | 6:00:00 | 06:00 |',
+      '## Shifts\n\n| Day |  |  |  |  |\n| --- | --- | --- | --- | --- |\n| 2024-01-01 | 37:30:00 | 6:00:00 | 06:00 | 1e+300 |',
     );
   });
 

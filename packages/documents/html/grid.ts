@@ -37,20 +37,26 @@ function hasPage(node: Element): boolean {
 }
 
 const MOST_SPAN = 50;
+/** Characters that a table may gain by cells that span rows or columns. */
+const MOST_REPEATED = 1_000_000;
 
 /** The texts of cells with those that span rows or columns repeated, and the rows of a head of several made one. */
 export function gridOf(rows: readonly Element[][], textOf: (cell: Element) => string): string[][] {
   const grid: string[][] = rows.map(() => []);
+  let left = MOST_REPEATED;
   rows.forEach((row, at) => {
     let column = 0;
     for (const cell of row) {
       while (grid[at]?.[column] !== undefined) column += 1;
       const text = textOf(cell);
       const [across, down] = [spanOf(cell.attribs.colspan), spanOf(cell.attribs.rowspan)];
+      const gained = (across * Math.min(down, rows.length - at) - 1) * text.length;
+      const repeated = gained > left ? '' : text;
+      left -= repeated === '' ? 0 : gained;
       for (let below = 0; below < down && at + below < rows.length; below += 1)
         for (let beside = 0; beside < across; beside += 1) {
           const line = grid[at + below];
-          if (line !== undefined) line[column + beside] = text;
+          if (line !== undefined) line[column + beside] = below === 0 && beside === 0 ? text : repeated;
         }
       column += across;
     }

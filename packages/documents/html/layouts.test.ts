@@ -47,6 +47,16 @@ describe('structure', () => {
     expect(long.blocks.map(({ kind }) => kind)).toEqual(['table', 'table', 'table']);
   });
 
+  it('of tables: a page does not grow a thousandfold by cells that span', () => {
+    const cell = `<td colspan="50" rowspan="50">${'tide '.repeat(100)}</td>`;
+    const row = `<tr>${cell}</tr>`.repeat(100);
+    const { text } = read(
+      `<main><p>${prose}</p><table><tr><th>Quay</th><th>Berth</th></tr>${row}</table></main>`,
+    );
+    expect(text.length).toBeLessThan(2_000_000);
+    expect(text.match(/tide/g)?.length).toBeGreaterThanOrEqual(100 * 100);
+  });
+
   it('of pairs: a term stands with its definition', () => {
     const { text } = read(
       `<main><p>${prose}</p><table><tr><th>Founded</th><td>1901</td></tr></table><dl><dt>Depth</dt><dd>11 m</dd><dd>at low water</dd><dt>Owner</dt><dd><ul><li>the town</li></ul></dd></dl></main>`,

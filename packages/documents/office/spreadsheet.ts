@@ -241,12 +241,13 @@ function cellFormats(styles: Element | undefined): NumberFormat[] {
 }
 
 const DAY = 86_400_000;
+const MOST_DAYS = 3_000_000;
 /** Spreadsheets count days from the end of 1899, and those that began on an old Macintosh from 1904. */
 const DAY_ZERO = Date.UTC(1899, 11, 30);
 const DAY_ZERO_1904 = Date.UTC(1904, 0, 1);
 
 function dateText(days: number, dayZero: number, isTime: boolean): string {
-  if (!(days > 0 || (isTime && days === 0)) || days >= 3_000_000) return String(days);
+  if (!(days > 0 || (isTime && days === 0)) || days >= MOST_DAYS) return String(days);
   const [date = '', time = ''] = new Date(dayZero + Math.round(days * DAY)).toISOString().split('T');
   if (isTime || days < 1) return time.slice(0, time.slice(6, 8) === '00' ? 5 : 8);
   return Number.isInteger(days) ? date : `${date} ${time.slice(0, 5)}`;
@@ -254,6 +255,7 @@ function dateText(days: number, dayZero: number, isTime: boolean): string {
 
 /** Hours, minutes and seconds, however many hours there are. */
 function durationText(days: number): string {
+  if (!(Math.abs(days) < MOST_DAYS)) return String(days);
   const seconds = Math.round(Math.abs(days) * 86_400);
   const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
   const [hours = '', ...rest] = parts.map((part) => String(part).padStart(2, '0'));

@@ -190,6 +190,28 @@ describe('the input', () => {
     for (const text of texts) expect('one two three four five six'.startsWith(text)).toBe(true);
   });
 
+  it('goes on showing what is said after a pause that was shorter than recognition takes', async () => {
+    const waiting: (() => void)[] = [];
+    const { hear, texts } = open({
+      recognizer: {
+        backend: 'test',
+        async recognize(samples) {
+          await new Promise<void>((resolve) => waiting.push(resolve));
+          return textIn(samples);
+        },
+        close: async () => undefined,
+      },
+    });
+    await hear(speechOf('one two three'));
+    await hear(silenceOf(300));
+    await hear(speechOf('four five six'));
+    for (const goOn of waiting.splice(0)) goOn();
+    await hear(speechOf('seven eight nine'));
+    for (const goOn of waiting.splice(0)) goOn();
+    await hear(silenceOf(32));
+    expect(texts.at(-1)).toMatch(/^one two three four/);
+  });
+
   it('recognises what was said before a pause is certain, and anew when it was none', async () => {
     const { input, hear, lengths } = open();
     await hear(speechOf('hello there'));

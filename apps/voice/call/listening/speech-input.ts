@@ -246,9 +246,8 @@ export class SpeechInput {
     utterance.interimAtMs = this.totalSpeechMs;
     utterance.interimPending = true;
     const { text = '' } = (await this.#recognize(utterance, false)) ?? {};
-    if (!this.#isCurrent(utterance, pause)) return;
     utterance.interimPending = false;
-    if (text !== '') this.#setTranscript(utterance, text);
+    if (text !== '' && this.#isCurrent(utterance, pause)) this.#setTranscript(utterance, text);
   }
 
   #recognizeAhead(utterance: UserUtterance): UserUtterance['ahead'] {
@@ -295,7 +294,6 @@ export class SpeechInput {
     }
     if (!this.#isCurrent(utterance, pause)) return;
     pause.finalTranscript = text;
-    utterance.interimPending = false;
     this.#setTranscript(utterance, pause.finalTranscript);
   }
 
