@@ -14,6 +14,7 @@ describe('secrets', () => {
   /** Those that must have a form of their own. */
   const forms: Record<string, string> = {
     SEARXNG_BASIC_AUTH: `${mark}-user:${mark}-password`,
+    LLM_HEADERS: `{"X-Gateway-Key":"${mark}-header"}`,
     ICE_SERVERS: `[{"urls":"turn:127.0.0.1:9","username":"u","credential":"${mark}-turn"}]`,
   };
   /** Set by the suite itself, which has to know them; and NATS, where setting one switches the bus. */
