@@ -5,6 +5,7 @@ import {
   captions,
   DESKTOP,
   DEVICES,
+  openDrawer,
   orb,
   PHONE,
   ROSTER,
@@ -128,6 +129,22 @@ describeWithBrowser('a call that meets trouble', () => {
     await page.unroute('**/api/**');
     await alert.getByRole('button', { name: 'Try again' }).click();
     await says(page, 'Listening');
+  });
+
+  it('loads by itself what it could not load while the service was away', async () => {
+    const { voice } = await startLines();
+    const { page } = await open(voice.url, DESKTOP);
+    let asked = 0;
+    await page.route('**/api/whoami', (route) => {
+      asked += 1;
+      return asked === 1 ? route.abort() : asked === 2 ? route.fulfill({ status: 503 }) : route.fallback();
+    });
+    await page.reload();
+    const drawer = await openDrawer(page);
+    await drawer.getByLabel('Verbosity').waitFor();
+    await drawer.getByRole('tab', { name: 'Orb' }).click();
+    await drawer.getByText('For the skill file').waitFor();
+    expect(asked).toBe(3);
   });
 
   it('passes on why the service refuses a call, and calls back when a line is free', async () => {

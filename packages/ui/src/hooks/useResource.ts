@@ -29,7 +29,14 @@ interface ResourceOptions extends Pick<ApiRequest, 'accept'> {
   refreshMs?: number;
 }
 
-/** Something the service holds, loaded when shown, and again as often as asked. */
+const RETRY_MS = 3000;
+
+/** A service that starts again, a network that changes: nobody should have to reload the page for that. */
+function mayPass({ status }: ApiError): boolean {
+  return status === 0 || status === 502 || status === 503 || status === 504;
+}
+
+/** Something the service holds, loaded when shown, and again as often as asked, or where the service did not answer. */
 export function useResource<Body>(path: string, options: ResourceOptions = {}): Resource<Body> {
   const api = useApi();
   const { refreshMs, accept } = options;
@@ -57,7 +64,8 @@ export function useResource<Body>(path: string, options: ResourceOptions = {}): 
   }, [api, path, round]);
 
   const reload = useCallback(() => setRound((count) => count + 1), []);
-  useRefresh(reload, refreshMs, snapshot.loading);
+  const retryMs = snapshot.error !== undefined && mayPass(snapshot.error) ? RETRY_MS : undefined;
+  useRefresh(reload, refreshMs ?? retryMs, snapshot.loading);
   return { ...snapshot, reload };
 }
 
