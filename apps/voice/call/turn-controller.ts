@@ -4,7 +4,7 @@ import { botHasTurn, type CallEvent, type CallState, replyOf, transition, userTu
 import { CallHold } from './call-tools.ts';
 import { Alarm } from './clock.ts';
 import { LateResults } from './replying/late-results.ts';
-import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
+import { type DraftReason, PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { TurnControllerDeps } from './turn-controller-deps.ts';
 import { TranscriptTimeout } from './turns/endpointing.ts';
@@ -32,7 +32,7 @@ export class TurnController {
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
     this.hold = new CallHold(deps);
-    this.#preemptive = new PreemptiveGeneration((reason) => deps.decisions.note('draft-discarded', reason));
+    this.#preemptive = new PreemptiveGeneration(deps.decisions);
     this.#falseInterruptionTimer = new Alarm(deps.clock);
     this.#transcriptTimeout = new TranscriptTimeout(deps);
     this.judge = new TurnJudge({ ...deps, isOverdue: () => this.#transcriptTimeout.isOver });
@@ -72,6 +72,14 @@ export class TurnController {
     this.onWindow();
   }
 
+  /** A reply to what was likely said is generated while it is still being recognised. */
+  onGuess(guess: string | undefined, finished?: number): void {
+    const text = guess && this.#deps.echo.removeFrom(guess);
+    if (text === undefined) this.#preemptive.cancel('the caller went on');
+    else if (!botHasTurn(this.#state) && !this.hold.isOn && this.judge.isSurelyOver(text, finished))
+      this.#generatePreemptively(text, 'is likely said');
+  }
+
   /** A window of sound has passed, or the transcript has changed. */
   onWindow(): void {
     const { input } = this.#deps;
@@ -82,7 +90,7 @@ export class TurnController {
     if (!input.transcript && this.#transcriptTimeout.isWordless(input.totalSpeechMs)) this.#dropNoise();
     else if (botHasTurn(this.#state)) this.#judgeInterruption();
     else {
-      if (!userTurn.falseInterruption) this.#announceUserTurn();
+      if (!userTurn.falseInterruption) this.#announce(userTurn);
       if (this.#state.name === 'endpointing') this.#judgeEndpoint();
     }
   }
@@ -148,8 +156,7 @@ export class TurnController {
     if (before === 'paused' && after !== 'paused') this.#falseInterruptionTimer.cancel();
   }
 
-  #announceUserTurn(): void {
-    const userTurn = userTurnOf(this.#state);
+  #announce(userTurn = userTurnOf(this.#state)): void {
     if (userTurn === undefined || userTurn.announced) return;
     userTurn.announced = true;
     this.#deps.send({ type: 'user-started-speaking' });
@@ -158,7 +165,7 @@ export class TurnController {
   #judgeInterruption(): void {
     const { player, persona, decisions } = this.#deps;
     const goesOn = this.#ending || replyOf(this.#state)?.isGenerating === true;
-    const answers = userTurnOf(this.#state)?.answers === true;
+    const { answers = false } = userTurnOf(this.#state) ?? {};
     const { verdict, reason, over, words } = this.judge.overlap(goesOn, answers);
     if (this.isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
       if (!over) return;
@@ -225,7 +232,7 @@ export class TurnController {
       speakingRate.noteFalseEndpoint(userTurn.startedAt - this.#userTurnEndedAt);
     echo.onInterruption();
     this.#stopBot({ type: 'interrupted', userTurn }, reason);
-    this.#announceUserTurn();
+    this.#announce(userTurn);
     if (!input.speaking) this.onWindow();
   }
 
@@ -256,31 +263,31 @@ export class TurnController {
 
   #judgeEndpoint(): void {
     const { input, backchannel, decisions } = this.#deps;
-    const { text, isOver, isLikelyOver, seemsWhole, isReplyDue, reason } = this.judge.silence();
+    const { text, isOver, isLikelyOver, draft, reason } = this.judge.silence();
     decisions.note(isOver ? 'end-of-turn' : 'wait', reason);
     if (isOver) this.#endOfTurn(text ?? input.transcript ?? '');
     if (isOver || text === undefined || this.hold.isOn) return;
-    const hasWords = wordsIn(text).length > 0;
-    if (isReplyDue && hasWords) this.#generatePreemptively(text, seemsWhole);
-    if (!isLikelyOver || !hasWords) backchannel.offer(input.totalSpeechMs, input.silenceMs);
+    if (draft !== undefined) this.#generatePreemptively(text, draft);
+    if (!isLikelyOver || wordsIn(text).length === 0) backchannel.offer(input.totalSpeechMs, input.silenceMs);
   }
 
   /** Starts a reply that is thrown away if the caller goes on. */
-  #generatePreemptively(text: string, seemsWhole: boolean): void {
+  #generatePreemptively(text: string, why: DraftReason): void {
+    const { clock, input } = this.#deps;
+    if (wordsIn(text).length === 0) return;
     const whole = joined(this.#unanswered, { text, saidAt: this.#saidAt });
-    this.#preemptive.start(whole.text, seemsWhole, () => {
-      const why = seemsWhole ? 'seems whole' : 'may be all that is said';
-      this.#deps.decisions.note('draft', `"${text}" ${why}`);
-      return this.#createReply(whole, this.#startMarks(), true);
-    });
+    const marks = new TurnMarks(clock.now, input.silenceMs);
+    this.#preemptive.start(whole.text, why, () => this.#createReply(whole, marks, true));
   }
 
   #endOfTurn(text: string): void {
     const { input, backchannel, clock, echo } = this.#deps;
-    const marks = this.#preemptive.current?.marks ?? this.#startMarks();
-    marks.note('end_of_utterance_ms');
+    const { text: whole } = joined(this.#unanswered, { text, saidAt: this.#saidAt });
+    const marks = this.#preemptive.find(whole)?.marks ?? new TurnMarks(clock.now, input.silenceMs);
+    const userTurn = userTurnOf(this.#state);
+    marks.noteEndOfTurn(userTurn?.transcribedAt);
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
-    const [speechMs, saidAt, answers] = [input.totalSpeechMs, this.#saidAt, userTurnOf(this.#state)?.answers];
+    const [speechMs, saidAt, answers] = [input.totalSpeechMs, this.#saidAt, userTurn?.answers];
     const [overlapped, isTail] = [this.isFalseInterruption, echo.isTail(this.#userTurnEndedAt)];
     const isFarewell = this.#ending && !answers && this.judge.isBackchannel(text);
     this.endUserTurn();
@@ -383,13 +390,6 @@ export class TurnController {
     backchannel.onBotTurnFinished();
     if (userTurn !== undefined && input.active)
       this.#dispatch({ type: input.speaking ? 'user-speaking' : 'user-silent', userTurn });
-  }
-
-  #startMarks(): TurnMarks {
-    const { clock, input } = this.#deps;
-    const marks = new TurnMarks(clock.now, input.silenceMs);
-    marks.note('transcript_ms', userTurnOf(this.#state)?.transcribedAt);
-    return marks;
   }
 
   #transcribe(text: string, final: boolean): void {

@@ -36,6 +36,12 @@ export class TurnMarks {
     if (!this.#marks.has(mark)) this.#marks.set(mark, Math.round(at - this.#start));
   }
 
+  /** The caller's turn is over; its transcript came then, or now. */
+  noteEndOfTurn(transcribedAt: number | undefined): void {
+    this.note('transcript_ms', transcribedAt);
+    this.note('end_of_utterance_ms');
+  }
+
   get latency(): TurnLatency {
     const entries = marks.map((mark) => [mark, this.#marks.get(mark) ?? null]);
     return Object.fromEntries(entries) as TurnLatency;

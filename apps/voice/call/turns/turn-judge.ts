@@ -1,8 +1,15 @@
 import type { SpeechInput } from '../listening/speech-input.ts';
+import type { DraftReason } from '../replying/preemptive-generation.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { CallerLevel } from './caller-level.ts';
 import type { EchoFilter } from './echo-filter.ts';
-import { isLikelyEndOfTurn, isReplyDue, judgePause, type SpeakingRate } from './endpointing.ts';
+import {
+  isLikelyEndOfTurn,
+  isReplyDue,
+  isSurelyEndOfTurn,
+  judgePause,
+  type SpeakingRate,
+} from './endpointing.ts';
 import { type InterruptionVerdict, isBackchannel, judgeInterruption, surelyVoice } from './interruption.ts';
 
 /** Voices have shorter holes. */
@@ -33,10 +40,8 @@ interface SilenceJudgement {
   text: string | undefined;
   isOver: boolean;
   isLikelyOver: boolean;
-  /** What was said seems whole, whatever pauses this caller makes. */
-  seemsWhole: boolean;
-  /** A reply is to be generated now, so that it is there when the turn ends. */
-  isReplyDue: boolean;
+  /** Why a reply is to be generated now, so that it is there when the turn ends. */
+  draft: DraftReason | undefined;
   reason: string;
 }
 
@@ -91,6 +96,11 @@ export class TurnJudge {
     return isBackchannel({ speechMs: this.#deps.input.totalSpeechMs }, text);
   }
 
+  /** So much was said that no long silence would be waited for. */
+  isSurelyOver(text: string, finished: number | undefined): boolean {
+    return isSurelyEndOfTurn({ text, tone: 'level', usualPauseMs: 0, finished });
+  }
+
   /** A pause in what the caller says. */
   silence(): SilenceJudgement {
     const { input, speakingRate, echo, isOverdue } = this.#deps;
@@ -98,12 +108,10 @@ export class TurnJudge {
     const { usualPauseMs } = speakingRate;
     const pause = { text, tone: input.tone, usualPauseMs, finished: input.endOfTurnProbability };
     const { delayMs, reason } = judgePause(pause);
-    const judged = {
-      text,
-      isLikelyOver: isLikelyEndOfTurn(pause),
-      seemsWhole: isLikelyEndOfTurn({ ...pause, usualPauseMs: 0 }),
-      isReplyDue: isReplyDue(pause, input.silenceMs),
-    };
+    // Whatever pauses this caller makes.
+    const why = isLikelyEndOfTurn({ ...pause, usualPauseMs: 0 }) ? 'seems whole' : 'may be all that is said';
+    const draft = isReplyDue(pause, input.silenceMs) ? why : undefined;
+    const judged = { text, isLikelyOver: isLikelyEndOfTurn(pause), draft } as const;
     if (text === undefined)
       return isOverdue()
         ? { ...judged, isOver: true, reason: 'the transcript is overdue' }

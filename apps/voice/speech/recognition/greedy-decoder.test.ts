@@ -50,8 +50,8 @@ function decoderOf(text: readonly number[]) {
 }
 
 describe('speculative decoding', () => {
-  const text = [3, 4, 5, 6, 7];
-  const decode = async (draftTokens?: readonly number[], most = 40) => {
+  const short = [3, 4, 5, 6, 7];
+  const decode = async (draftTokens?: readonly number[], most = 40, text = short) => {
     const { runs, decoder } = decoderOf(text);
     const onnx = { Tensor } as unknown as OnnxRuntime;
     const told: number[] = [];
@@ -74,10 +74,28 @@ describe('speculative decoding', () => {
   ])(
     'changes nothing but the number of runs, and tells how likely no words are: %s',
     async (_, draftTokens, runs) => {
-      const told = [...text, endToken];
-      expect(await decode(draftTokens)).toEqual({ tokens: text, nothing, runs, told });
+      const told = [...short, endToken];
+      expect(await decode(draftTokens)).toEqual({ tokens: short, nothing, runs, told });
     },
   );
+
+  it.each([
+    ['another word', [3, 4, 0, 6, 7, 8, 3, 4, 5, 6], 3],
+    ['a word too many', [3, 4, 0, 5, 6, 7, 8, 3, 4, 5, 6], 2],
+    ['a word too few', [3, 4, 6, 7, 8, 3, 4, 5, 6], 3],
+    ['a word in more pieces', [3, 4, 0, 0, 0, 6, 7, 8, 3, 4, 5, 6], 3],
+    ['other words at two places', [3, 0, 5, 6, 7, 0, 3, 4, 5, 6], 5],
+    ['words that come again later', [0, 3, 4, 5, 3, 4, 5, 6], 6],
+    ['many wrong words', [3, 0, 5, 0, 7, 0, 3, 0, 5, 0, 3, 3, 3], 10],
+  ])('goes on with a draft behind the place where it has %s', async (_, draftTokens, runs) => {
+    const text = [3, 4, 5, 6, 7, 8, 3, 4, 5, 6];
+    const told = [...text, endToken];
+    const decoded = await decode(draftTokens, 40, text);
+    expect(decoded).toEqual({ tokens: text, nothing, runs: expect.any(Number), told });
+    expect(decoded.runs).toBeLessThanOrEqual(runs);
+    for (let most = 1; most < text.length; most += 1)
+      expect((await decode(draftTokens, most, text)).tokens).toEqual(text.slice(0, most));
+  });
 
   it('does not make the text longer than it may be', async () => {
     expect((await decode([3, 4, 5], 2)).tokens).toEqual([3, 4]);

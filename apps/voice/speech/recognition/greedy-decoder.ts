@@ -9,7 +9,7 @@ export interface GreedyOptions {
   endToken: number;
   /** The most tokens of the result. */
   most: number;
-  /** Speculative decoding: what the result may begin with. One run of the decoder verifies it. */
+  /** Speculative decoding: what the result may begin with. One run of the decoder verifies it, and another the rest of it after each place where it was wrong. */
   draftTokens?: readonly number[] | undefined;
   /** Tokens that are never chosen, given how many were chosen before. */
   suppressed?(chosen: number): readonly number[];
@@ -43,34 +43,56 @@ export async function decodeGreedily(
     });
   };
   const empty = emptyPast(onnx, decoder);
-  let output = await run(empty, [...prompt, ...draftTokens], false);
+  let output: Tensors = {};
   const next = (position: number) => {
     const logits = logitsAt(output.logits, position);
     const token = likeliest(logits, suppressed?.(tokens.length));
     onToken?.(token, logits);
     return token;
   };
-  const nothing = probabilityOf(endToken, logitsAt(output.logits, prompt.length - 1));
-  let known = prompt.length;
-  let token = next(known - 1);
-  for (
-    ;
-    token !== endToken && token === draftTokens[tokens.length] && tokens.length < most;
-    token = next(known - 1)
-  ) {
-    tokens.push(token);
-    known += 1;
+  let nothing: number | undefined;
+  let draft: readonly number[] | undefined = draftTokens;
+  for (let drafts = 1; draft !== undefined; drafts += 1) {
+    output = await run(empty, [...prompt, ...draft], false);
+    nothing ??= probabilityOf(endToken, logitsAt(output.logits, prompt.length - 1));
+    const last = () => prompt.length + tokens.length - 1;
+    let token = next(last());
+    while (token !== endToken && token === draft[tokens.length] && tokens.length < most) {
+      tokens.push(token);
+      token = next(last());
+    }
+    let past = nextPast(empty, output, true);
+    if (draft.length > 0) past = firstOf(onnx, past, last() + 1);
+    const missedAt = tokens.length;
+    let again: readonly number[] | undefined;
+    while (token !== endToken && tokens.length < most) {
+      tokens.push(token);
+      again = drafts < MOST_DRAFTS ? draftAfter(tokens, draft, missedAt) : undefined;
+      if (again !== undefined || tokens.length === most) break;
+      output = await run(past, [token], true);
+      past = nextPast(past, output, false);
+      token = next(0);
+    }
+    draft = again;
   }
-  let past = nextPast(empty, output, true);
-  if (draftTokens.length > 0) past = firstOf(onnx, past, known);
-  while (token !== endToken && tokens.length < most) {
-    tokens.push(token);
-    if (tokens.length === most) break;
-    output = await run(past, [token], true);
-    past = nextPast(past, output, false);
-    token = next(0);
-  }
-  return { tokens, nothing };
+  return { tokens, nothing: nothing ?? 0 };
+}
+
+const MOST_DRAFTS = 4;
+/** Verifying a draft takes as long as choosing so many tokens. */
+const WORTHWHILE = 3;
+/** A recogniser writes a word in so many tokens more or less than another. */
+const NEAR = 4;
+
+/** The tokens so far with what followed the last of them in a draft that was wrong before; undefined where it is not there, or little follows. */
+function draftAfter(
+  tokens: readonly number[],
+  draft: readonly number[],
+  missedAt: number,
+): readonly number[] | undefined {
+  const at = draft.slice(missedAt, tokens.length + NEAR).indexOf(tokens.at(-1) ?? -1);
+  const rest = at < 0 ? [] : draft.slice(missedAt + at + 1);
+  return rest.length < WORTHWHILE ? undefined : [...tokens, ...rest];
 }
 
 /** The decoder's part of the cache for so many tokens; its shape is [1, heads, tokens, width]. */

@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { BoundedMap } from '@trunkline/std';
-import { windowLength } from '../activity/silero/model.ts';
 import { decodeSound } from '../audio/decode.ts';
 import { toMono } from '../audio/resample.ts';
 import type { CreateHost } from '../worker/host.ts';
+import { droppedError } from '../worker/work-queue.ts';
+import { meanVoice, type Span, speechSpans } from './speech-spans.ts';
 
 const sampleRate = 16_000;
 
@@ -18,6 +19,8 @@ export interface RecognitionOptions {
   onLanguage?: ((code: string) => void) | undefined;
   /** Called with the logarithm of the probability that the sentence goes on after the last word, where the recogniser can tell. */
   onContinuation?: ((logProbability: number | undefined) => void) | undefined;
+  /** Called before a final transcript with a likely one, where the recogniser has that much sooner. */
+  onGuess?: ((text: string) => void) | undefined;
   signal?: AbortSignal | undefined;
   /** The same utterance as the recogniser has heard it; used as long as that works. */
   live?: LiveUtterance | undefined;
@@ -87,13 +90,19 @@ export function createGatedRecognizer(parts: {
       const live = await heard;
       options.signal?.throwIfAborted();
       if (live !== undefined) return plausibleText(live, samples.length / sampleRate);
-      const texts: string[] = [];
-      for (const { from, to } of spans) {
-        const voiceProbability = meanVoice(probabilities, from, to);
-        const text = await transcribe(samples.slice(from, to), { ...options, voiceProbability });
-        texts.push(plausibleText(text, (to - from) / sampleRate));
+      let texts: string[] = [];
+      const withNext = (text: string, { from, to }: Span) =>
+        [...texts, plausibleText(text, (to - from) / sampleRate)].filter(Boolean);
+      for (const span of spans) {
+        const voiceProbability = meanVoice(probabilities, span.from, span.to);
+        const isLast = span === spans.at(-1);
+        const onGuess =
+          isLast && options.onGuess && ((text: string) => options.onGuess?.(withNext(text, span).join(' ')));
+        const part = samples.slice(span.from, span.to);
+        const text = await transcribe(part, { ...options, voiceProbability, onGuess: onGuess || undefined });
+        texts = withNext(text, span);
       }
-      return texts.filter(Boolean).join(' ');
+      return texts.join(' ');
     },
   };
 }
@@ -154,41 +163,76 @@ export interface LocalRecognition {
 /** Half a second loads a model. */
 const silence = new Float32Array(8000);
 
-/** Final transcripts go first; the smaller model makes interim ones, which are dropped when others wait. */
+/**
+ * The larger model makes final transcripts. The smaller one makes interim ones, and guesses at final ones, in a thread of
+ * its own; it does nothing where final ones need all cores.
+ */
 export function createLocalRecognition(
   createHost: CreateHost,
   settings: RecognitionSettings,
+  cores = availableParallelism(),
 ): LocalRecognition {
   const script = new URL('./recognition.worker.ts', import.meta.url);
-  const host = createHost('speech recognition', script, {
+  const careful = createHost('speech recognition', script, {
     settings,
-    threads: availableParallelism(),
+    threads: cores,
     warmUp: [
       { kind: 'scan', samples: silence },
       { kind: 'transcribe', samples: silence, model: 'careful' },
     ] satisfies RecognitionWork[],
   });
+  const quick = createHost('interim recognition', script, { settings });
   const drafts = new TranscriptDrafts();
-  const ask = <Value>(work: RecognitionWork, { signal, final, caller }: RecognitionOptions) =>
-    host.ask<Value>(work, { signal, caller, urgent: final, droppable: !final });
+  const transcribe = async (
+    samples: Float32Array,
+    model: 'quick' | 'careful',
+    options: RecognitionOptions,
+  ) => {
+    const { final, signal, caller } = options;
+    const host = model === 'quick' ? quick : careful;
+    const draftTokens = drafts.of(samples, options);
+    const work: RecognitionWork = {
+      kind: 'transcribe',
+      samples,
+      model,
+      ...(draftTokens && { draftTokens }),
+    };
+    const priority = { caller, urgent: final, droppable: !final };
+    const { text, tokens, nothing, continuation } = await host.ask<Transcript>(work, { signal, ...priority });
+    drafts.note(samples, options, tokens);
+    const isForeign = settings.modelDirectory === undefined && foreignLetter.test(text);
+    return { text: isForeign || isMadeUp(nothing, options) ? '' : text, continuation };
+  };
+  /** Calls `onGuess` unless the final transcript is there before. */
+  const guess = async (samples: Float32Array, options: RecognitionOptions, over: AbortSignal) => {
+    try {
+      const { text } = await transcribe(samples, 'quick', { ...options, signal: over });
+      options.onGuess?.(text);
+    } catch {
+      // The larger model says what is wrong, if anything is.
+    }
+  };
   return {
-    scan: (samples, options) => ask({ kind: 'scan', samples }, options),
+    scan: (samples, { signal, caller, final }) =>
+      careful.ask({ kind: 'scan', samples }, { signal, caller, urgent: final, droppable: !final }),
     async transcribe(samples, options) {
-      const model = options.final ? 'careful' : 'quick';
-      const draftTokens = drafts.of(samples, options);
-      const work: RecognitionWork = {
-        kind: 'transcribe',
-        samples,
-        model,
-        ...(draftTokens && { draftTokens }),
-      };
-      const { text, tokens, nothing, continuation } = await ask<Transcript>(work, options);
-      options.onContinuation?.(continuation);
-      drafts.note(samples, options, tokens);
-      const isForeign = settings.modelDirectory === undefined && foreignLetter.test(text);
-      return isForeign || isMadeUp(nothing, options) ? '' : text;
+      if (!options.final && careful.callers >= cores) throw droppedError();
+      const isGuessed = options.onGuess !== undefined && settings.modelDirectory === undefined;
+      const over = new AbortController();
+      if (options.final && isGuessed && careful.callers + 1 < cores)
+        void guess(samples, options, over.signal);
+      try {
+        const model = options.final ? 'careful' : 'quick';
+        const { text, continuation } = await transcribe(samples, model, options);
+        options.onContinuation?.(continuation);
+        return text;
+      } finally {
+        over.abort();
+      }
     },
-    close: () => host.close(),
+    async close() {
+      await Promise.all([careful.close(), quick.close()]);
+    },
   };
 }
 
@@ -278,95 +322,4 @@ function isDictated(words: readonly string[], at: number, length: number): boole
 function bare(words: readonly string[], at: number, length: number): string {
   const phrase = words.slice(at, at + length).join(' ');
   return phrase.toLowerCase().replace(/[^\p{L}\p{N}' ]/gu, '');
-}
-
-interface Span {
-  from: number;
-  to: number;
-}
-
-/** Probabilities at which speech starts, and above which it continues. */
-const entering = 0.5;
-const staying = 0.35;
-/** Shorter sounds are clicks and coughs; a spoken "no" is longer. */
-const shortestWindows = 4;
-/** -54 dB of full scale; speech into a microphone is louder. */
-const quietest = 0.002;
-/** Kept around speech, so that no soft consonant is lost. */
-const margin = 0.25 * sampleRate;
-/** Spans closer than this are joined. */
-const joining = 0.6 * sampleRate;
-/** The recogniser works best on at most this much. */
-const longest = 20 * sampleRate;
-
-/**
- * Where somebody speaks in an utterance, in pieces that the recogniser can take. Silence, hum, noise and clicks give
- * none: a recogniser would find words in them.
- */
-export function speechSpans(samples: Float32Array, probabilities: readonly number[]): Span[] {
-  const spoken = runsOf(probabilities)
-    .map(({ from, to }) => ({ from: from * windowLength, to: Math.min(to * windowLength, samples.length) }))
-    .filter((span) => loudness(samples, span) > quietest);
-  const joined = joinNear(spoken.map((span) => widen(span, samples.length)));
-  return joined.flatMap((span) => cut(span, probabilities));
-}
-
-function runsOf(probabilities: readonly number[]): Span[] {
-  const runs: Span[] = [];
-  let from: number | undefined;
-  let sure = 0;
-  const finish = (to: number) => {
-    if (from !== undefined && sure >= shortestWindows) runs.push({ from, to });
-    from = undefined;
-    sure = 0;
-  };
-  for (const [index, probability] of probabilities.entries()) {
-    if (probability >= entering) {
-      from ??= index;
-      sure += 1;
-    } else if (probability < staying) finish(index);
-  }
-  finish(probabilities.length);
-  return runs;
-}
-
-/** Of the windows that hold a voice. */
-function meanVoice(probabilities: readonly number[], from: number, to: number): number | undefined {
-  const voiced = probabilities
-    .slice(Math.floor(from / windowLength), Math.ceil(to / windowLength))
-    .filter((probability) => probability >= entering);
-  return voiced.length === 0 ? undefined : voiced.reduce((sum, value) => sum + value, 0) / voiced.length;
-}
-
-function loudness(samples: Float32Array, { from, to }: Span): number {
-  let sum = 0;
-  for (let index = from; index < to; index += 1) sum += (samples[index] ?? 0) ** 2;
-  return Math.sqrt(sum / Math.max(1, to - from));
-}
-
-function widen({ from, to }: Span, length: number): Span {
-  return { from: Math.max(0, from - margin), to: Math.min(length, to + margin) };
-}
-
-function joinNear(spans: readonly Span[]): Span[] {
-  const joined: Span[] = [];
-  for (const span of spans) {
-    const last = joined.at(-1);
-    if (last !== undefined && span.from - last.to < joining) last.to = span.to;
-    else joined.push({ ...span });
-  }
-  return joined;
-}
-
-/** Cuts long spans where speech is least likely, in the second half of what fits. */
-function cut({ from, to }: Span, probabilities: readonly number[]): Span[] {
-  if (to - from <= longest) return [{ from, to }];
-  const first = Math.ceil((from + longest / 2) / windowLength);
-  const last = Math.floor((from + longest) / windowLength);
-  let best = last;
-  for (let index = last; index >= first; index -= 1) {
-    if ((probabilities[index] ?? 1) < (probabilities[best] ?? 1)) best = index;
-  }
-  const at = best * windowLength;
-  return [{ from, to: at }, ...cut({ from: at, to }, probabilities)];
 }

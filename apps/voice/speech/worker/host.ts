@@ -69,6 +69,11 @@ export class WorkerHost {
     return this.#threads.length - this.#warming.size;
   }
 
+  /** Who waits or is served now, except for guesses. */
+  get callers(): number {
+    return this.#queue.callers(this.#threads.map(({ task }) => task));
+  }
+
   async ask<Value>(work: unknown, { signal, ...priority }: WorkOptions = {}): Promise<Value> {
     signal?.throwIfAborted();
     const task = this.#enqueue(work, priority);
@@ -145,7 +150,7 @@ export class WorkerHost {
     const { threads, memoryBytes } = this.#options;
     if (this.#closed || this.#threads.length >= threads || this.#warming.size > 0) return false;
     if (performance.now() < this.#growAfter) return false;
-    if (this.#queue.callers(this.#threads.map(({ task }) => task)) <= this.#threads.length) return false;
+    if (this.callers <= this.#threads.length) return false;
     return this.#threads.every(({ isWarm }) => isWarm) && process.availableMemory() >= memoryBytes;
   }
 
