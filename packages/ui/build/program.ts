@@ -72,7 +72,7 @@ export async function bundleProgram(root: string): Promise<void> {
     keepLibraries(),
     bundleThreads(bundleThread),
     keepPlaces(root),
-    importByLoader(),
+    adaptToScript(),
   ];
   const main = join(root, 'apps/trunkline/main.ts');
   const { groups, plugin } = startChunks(main);
@@ -196,25 +196,50 @@ function lateBuiltins(): Plugin {
   };
 }
 
-/** Scripts cannot import: bin/load-program.js does it for them. */
-function importByLoader(): Plugin {
+/**
+ * What a script needs beside what rolldown writes. It cannot import: bin/load-program.js does it for it. And a raw template
+ * becomes a plain one, as its characters beyond ASCII cannot be escaped.
+ */
+function adaptToScript(): Plugin {
   return {
-    name: 'trunkline-import-by-loader',
+    name: 'trunkline-adapt-to-script',
     renderChunk(code) {
-      const starts: number[] = [];
+      const edits: Edit[] = [];
       const visit = (node: unknown): void => {
         if (typeof node !== 'object' || node === null) return;
-        const { type, start } = node as { type?: unknown; start?: number };
-        if (type === 'ImportExpression' && start !== undefined) starts.push(start);
+        edits.push(...editsOf(node as SyntaxNode, code));
         for (const child of Object.values(node)) visit(child);
       };
       visit(this.parse(code));
       let result = code;
-      for (const start of starts.sort((a, b) => b - a))
-        result = `${result.slice(0, start)}__import${result.slice(start + 'import'.length)}`;
+      for (const { start, end, text } of edits.sort((a, b) => b.start - a.start))
+        result = `${result.slice(0, start)}${text}${result.slice(end)}`;
       return result;
     },
   };
+}
+
+interface Edit {
+  start: number;
+  end: number;
+  text: string;
+}
+
+interface SyntaxNode {
+  type?: unknown;
+  start: number;
+  tag: { end: number };
+  quasi: { start: number; quasis: { start: number; end: number }[] };
+}
+
+function editsOf({ type, start, tag, quasi }: SyntaxNode, code: string): Edit[] {
+  if (type === 'ImportExpression') return [{ start, end: start + 'import'.length, text: '__import' }];
+  if (type !== 'TaggedTemplateExpression' || code.slice(start, tag.end) !== 'String.raw') return [];
+  const texts = quasi.quasis.map(({ start, end }) => {
+    const raw = code.slice(start, end);
+    return { start, end, text: raw.replaceAll('\\', String.raw`\\`).replace(/`|\$(?=\{)/g, String.raw`\$&`) };
+  });
+  return [{ start, end: quasi.start, text: '' }, ...texts];
 }
 
 function keepLibraries(): Plugin {
