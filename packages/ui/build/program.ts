@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type CodeSplittingGroup, type Plugin, rolldown } from 'rolldown';
+import { adaptToScript } from './script-chunks.ts';
 
 const PROGRAM = 'node_modules/.trunkline';
 const SERVICES = ['voice', 'agent', 'research', 'switchboard'] as const;
@@ -81,8 +82,9 @@ export async function bundleProgram(root: string): Promise<void> {
   const chunks = bundles.flatMap((bundle) => bundle.chunks);
   for (const { fileName, code } of chunks) writeWhole(join(directory, fileName), code);
   const sources = new Set(bundles.flatMap((bundle) => bundle.sources));
-  // This file and the loader have to agree on the form of a chunk.
-  const others = [join(root, 'package-lock.json'), join(root, 'bin/load-program.js'), import.meta.filename];
+  // The builder and the loader have to agree on the form of a chunk.
+  const builder = [import.meta.filename, join(import.meta.dirname, 'script-chunks.ts')];
+  const others = [join(root, 'package-lock.json'), join(root, 'bin/load-program.js'), ...builder];
   const inputs = [...sources, ...others].map((file) => describeFile(root, file));
   writeWhole(join(directory, 'program.json'), JSON.stringify({ entry: program.entry, inputs }));
   removeOld(directory, new Set(chunks.map(({ fileName }) => fileName)));
@@ -194,52 +196,6 @@ function lateBuiltins(): Plugin {
         });`;
     },
   };
-}
-
-/**
- * What a script needs beside what rolldown writes. It cannot import: bin/load-program.js does it for it. And a raw template
- * becomes a plain one, as its characters beyond ASCII cannot be escaped.
- */
-function adaptToScript(): Plugin {
-  return {
-    name: 'trunkline-adapt-to-script',
-    renderChunk(code) {
-      const edits: Edit[] = [];
-      const visit = (node: unknown): void => {
-        if (typeof node !== 'object' || node === null) return;
-        edits.push(...editsOf(node as SyntaxNode, code));
-        for (const child of Object.values(node)) visit(child);
-      };
-      visit(this.parse(code));
-      let result = code;
-      for (const { start, end, text } of edits.sort((a, b) => b.start - a.start))
-        result = `${result.slice(0, start)}${text}${result.slice(end)}`;
-      return result;
-    },
-  };
-}
-
-interface Edit {
-  start: number;
-  end: number;
-  text: string;
-}
-
-interface SyntaxNode {
-  type?: unknown;
-  start: number;
-  tag: { end: number };
-  quasi: { start: number; quasis: { start: number; end: number }[] };
-}
-
-function editsOf({ type, start, tag, quasi }: SyntaxNode, code: string): Edit[] {
-  if (type === 'ImportExpression') return [{ start, end: start + 'import'.length, text: '__import' }];
-  if (type !== 'TaggedTemplateExpression' || code.slice(start, tag.end) !== 'String.raw') return [];
-  const texts = quasi.quasis.map(({ start, end }) => {
-    const raw = code.slice(start, end);
-    return { start, end, text: raw.replaceAll('\\', String.raw`\\`).replace(/`|\$(?=\{)/g, String.raw`\$&`) };
-  });
-  return [{ start, end: quasi.start, text: '' }, ...texts];
 }
 
 function keepLibraries(): Plugin {
