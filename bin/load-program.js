@@ -1,6 +1,7 @@
 // Runs the bundle that packages/ui/build/program.ts makes. Its chunks are CommonJS, because V8's cache of a script can hold
 // every function that ran so far. Node's own cache of a module holds only what stands at its top level: compiling the rest
 // again took a quarter of a start.
+import { isAscii } from 'node:buffer';
 import { subscribe } from 'node:diagnostics_channel';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
@@ -68,9 +69,9 @@ class ScriptCache {
     this.#suffix = `${command}-${cachedDataVersionTag()}`;
   }
 
-  /** Compiles the text of a chunk, which is ASCII. */
+  /** Compiles the text of a chunk. The builder writes ASCII, which is read at once and takes half of the memory. */
   compile(name, text, filename) {
-    const source = HEAD + text.toString('latin1') + TAIL;
+    const source = HEAD + text.toString(isAscii(text) ? 'latin1' : 'utf8') + TAIL;
     if (this.#folder === undefined) return new Script(source, { filename });
     const path = join(this.#folder.directory, `${name}-${this.#suffix}`);
     const checksum = crc32(text, WRAPPER_CHECKSUM);

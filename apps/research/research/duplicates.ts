@@ -33,9 +33,11 @@ interface Detail {
 export function fingerprintOf(text: string, url: string): Fingerprint {
   const words = readWords(text);
   const runs = new Int32Array(Math.max(0, words.length - RUN + 1));
-  for (let start = 0; start < runs.length; start += 1)
-    for (let place = start; place < start + RUN; place += 1)
-      runs[start] = mixed(runs[start] ?? 0, words[place]?.hash ?? 0);
+  for (let start = 0; start < runs.length; start += 1) {
+    let run = 0;
+    for (let place = start; place < start + RUN; place += 1) run = mixed(run, words[place]?.hash ?? 0);
+    runs[start] = run;
+  }
   const details = detailsOf(words);
   return {
     site: siteOf(url),

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { anonymous } from '@trunkline/identity';
 import { openDatabase } from '@trunkline/storage';
-import { FakeClock } from '@trunkline/testing';
+import { FakeClock, waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { echo, SteppedAgent } from '../fixtures/agents.ts';
 import { enginesOfThisFile, hideTable, outcome, refuseRows, send } from '../fixtures/engines.ts';
@@ -43,6 +43,29 @@ describe('memory and disk', () => {
     await clock.advanceBy(2 * 60 * 60 * 1000);
     expect(() => engine.get(task.id)).toThrow('Task not found');
     expect(engine.list({}).totalSize).toBe(0);
+  });
+
+  it('keeps the events of a short turn in the row of its task, those of others in order', async () => {
+    const agent = new SteppedAgent();
+    const { engine, clock, settings } = start(agent.script);
+    agent.step({ type: 'text-delta', text: 'a' }, { type: 'completed', text: 'ab' });
+    const short = await outcome(engine, 'short');
+    const { live } = send(engine, 'long');
+    agent.step({ type: 'progress', text: 'one' });
+    await waitFor(() => live.sequence === 1);
+    await clock.advanceBy(1000);
+    agent.step({ type: 'completed', text: 'two' });
+    await live.settled();
+    const next = restart(engine, settings);
+    const numbers = (id: string) => next.eventsAfter(next.find(id), 0).map(({ sequence }) => sequence);
+    expect([numbers(short.id), numbers(live.id)]).toEqual([
+      [1, 2, 3],
+      [1, 2, 3],
+    ]);
+    const database = openDatabase(settings.path, { migrations });
+    const rows = database.prepare<{ n: number }>('SELECT count(*) AS n FROM task_events').get()?.n;
+    database.close();
+    expect(rows).toBe(2);
   });
 
   it('lists newest first, by filter, page after page', async () => {

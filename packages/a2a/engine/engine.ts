@@ -252,6 +252,7 @@ export class TaskEngine {
   }
 
   #checkQuota({ message, principal }: SendCommand, freeBytes = 0): void {
+    if (this.#options.quotaBytes === 0) return;
     const bytes = Buffer.byteLength(JSON.stringify(message));
     const refusal = bytes <= freeBytes ? undefined : this.refusal(quotaKey(principal), bytes);
     if (refusal !== undefined) throw new A2aError('QUOTA_EXCEEDED', refusal);

@@ -55,13 +55,11 @@ export class TaskStore {
 
   load(id: string): Task | undefined {
     if (keyOf(id) === undefined) return undefined;
-    const key = this.#keyOf(id);
-    const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks WHERE key = ?').get(key);
+    const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks WHERE key = ?').get(this.#keyOf(id));
     const task = row === undefined ? undefined : readTask(row);
     return task?.id === id ? task : undefined;
   }
 
-  /** The first time, the events so far go into the same row: most tasks need no other. */
   insert(task: Task, events: readonly NumberedEvent[], requestKey?: string): void {
     this.#insert(rowKey(task.id), task, events, requestKey);
   }
@@ -126,10 +124,17 @@ export class TaskStore {
     });
   }
 
-  update(task: Task): void {
+  /** With what happened since. The first events of a task go into its row: most tasks need no other. */
+  update(task: Task, events: readonly NumberedEvent[] = []): void {
+    const key = this.#keyOf(task.id);
+    const chunks = chunksOf(events);
+    const first = events[0]?.sequence === 1 ? chunks.shift() : undefined;
     this.#database
-      .prepare('UPDATE tasks SET state = ?, updated_at = ?, body = ? WHERE key = ?')
-      .run(task.state, task.updatedAt, JSON.stringify(task), this.#keyOf(task.id));
+      .prepare(
+        'UPDATE tasks SET state = ?, updated_at = ?, body = ?, first_events = coalesce(?, first_events) WHERE key = ?',
+      )
+      .run(task.state, task.updatedAt, JSON.stringify(task), first?.text ?? null, key);
+    for (const chunk of chunks) this.#saveChunk(key, chunk);
   }
 
   /** Events of one task that follow each other, kept as one row, or several if they are long. */

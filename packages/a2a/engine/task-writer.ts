@@ -112,11 +112,7 @@ export class TaskWriter {
   }
 
   #save(task: LiveTask): void {
-    if (task.stored) {
-      this.#store.update(task.snapshot());
-      this.#store.saveEvents(task.id, task.unsaved());
-    } else {
-      this.#store.insert(task.snapshot(), task.unsaved(), task.requestKey);
-    }
+    if (task.stored) this.#store.update(task.snapshot(), task.unsaved());
+    else this.#store.insert(task.snapshot(), task.unsaved(), task.requestKey);
   }
 }

@@ -1,5 +1,10 @@
 export type CredentialPlace = 'x-api-key' | 'bearer';
 
+/** Where the operator's key may stand beside the key of a service. */
+export const operatorHeader = 'x-operator-key';
+
+const KEY_PLACES = ['x-api-key', operatorHeader, 'x-a2a-notification-token'];
+
 export interface HeaderReader {
   header(name: string): string | undefined;
 }
@@ -20,17 +25,18 @@ export function hasCredentials(request: HeaderReader): boolean {
 
 /** Every different key in the headers, wherever a guard may look for it. */
 export function shownKeys(request: HeaderReader): string[] {
-  const places = ['x-api-key', operatorHeader, 'x-a2a-notification-token'];
-  const keys = places.map((name) => request.header(name)?.trim());
-  keys.push(bearerToken(request) ?? request.header('authorization')?.trim());
-  return [...new Set(keys)].flatMap((key) => key || []);
+  const keys: string[] = [];
+  const add = (key: string | undefined) => {
+    if (key && !keys.includes(key)) keys.push(key);
+  };
+  for (const place of KEY_PLACES) add(request.header(place)?.trim());
+  add(bearerToken(request) ?? request.header('authorization')?.trim());
+  return keys;
 }
 
-/** Where the operator's key may stand beside the key of a service. */
-export const operatorHeader = 'x-operator-key';
-
 export function bearerToken(request: HeaderReader): string | undefined {
-  return /^bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1];
+  const header = request.header('authorization');
+  return header === undefined ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1];
 }
 
 /** What the 401 answer names as the ways in. */

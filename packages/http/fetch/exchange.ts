@@ -48,8 +48,12 @@ export async function exchange(
   });
   const abort = () => void request.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
+  let isAnswered = false;
   request
-    .on('response', resolve)
+    .on('response', (response) => {
+      isAnswered = true;
+      resolve(response);
+    })
     .on('error', reject)
     // The time counts whenever nothing comes; the caller's own limit is for what comes after the connection.
     .on('timeout', () => {
@@ -58,7 +62,8 @@ export async function exchange(
     })
     .once('close', () => {
       signal.removeEventListener('abort', abort);
-      reject(brokenOff());
+      // An error that nobody would get costs its stack.
+      if (!isAnswered) reject(brokenOff());
     })
     .end(body);
   return await promise;

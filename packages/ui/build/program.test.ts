@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -53,6 +54,8 @@ beforeAll(async () => {
       "  const library = await import('library');",
       '  console.log(JSON.stringify({ kept: library.kind, isOnce: library.kind === kind, isLate }));',
       '  console.log(JSON.stringify([await failure(), await failure()]));',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the template is the program's.
+      "  console.log(JSON.stringify([String.raw`\\d–€😀\\`\\${0}${kind.format}$`, '–€😀', /^[–€]$/.test('–')]));",
       '  const { REPLACED_FOLDER: folder } = process.env;',
       '  if (folder === undefined) return;',
       '  rmSync(folder, { recursive: true });',
@@ -114,7 +117,7 @@ function run(command: string[] = [], env: Record<string, string> = { NODE_COMPIL
     [join(root, 'bin/trunkline.js'), ...command],
     { encoding: 'utf8', env: { ...process.env, NODE_COMPILE_CACHE: '', XDG_CACHE_HOME: '', ...env } },
   );
-  const [place = '[]', http = '{}', thread = '[]', library = '{}', failures = '[]', last] =
+  const [place = '[]', http = '{}', thread = '[]', library = '{}', failures = '[]', texts = '[]', last] =
     stdout.split('\n');
   const [word, directory, url, ending] = JSON.parse(place || '[]') as unknown[];
   return {
@@ -128,6 +131,7 @@ function run(command: string[] = [], env: Record<string, string> = { NODE_COMPIL
     thread: JSON.parse(thread || '[]') as unknown[],
     library: JSON.parse(library || '{}') as unknown,
     failures: JSON.parse(failures || '[]') as string[],
+    texts: JSON.parse(texts || '[]') as unknown[],
     last,
   };
 }
@@ -301,6 +305,22 @@ describe('the bundle of the program', () => {
     const { failures } = run();
     expect(failures[0]).toContain('absent-library');
     expect(failures[1]).toBe(failures[0]);
+  });
+
+  it('keeps characters beyond ASCII, in raw templates too, in chunks of ASCII', () => {
+    const bundle = join(root, 'node_modules/.trunkline');
+    const chunks = readdirSync(bundle).filter((name) => name.endsWith('.cjs'));
+    expect(chunks.filter((name) => !isAscii(readFileSync(join(bundle, name))))).toEqual([]);
+    expect(run().texts).toEqual([String.raw`\d–€😀\`\${0}module$`, '–€😀', true]);
+  });
+
+  it('reads a chunk as UTF-8 where it is not ASCII', () => {
+    const bundle = join(root, 'node_modules/.trunkline');
+    const chunk = readdirSync(bundle).find((name) => /^place-.*\.cjs$/.test(name)) ?? '';
+    const text = readFileSync(join(bundle, chunk), 'utf8');
+    onTestFinished(() => writeFileSync(join(bundle, chunk), text));
+    writeFileSync(join(bundle, chunk), text.replace('first', 'früh €'));
+    expect(run()).toMatchObject({ word: 'früh €', isBundle: true, stderr: '' });
   });
 
   it('takes node:http without the fetch that Node would load with it', () => {

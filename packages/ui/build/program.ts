@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type CodeSplittingGroup, type Plugin, rolldown } from 'rolldown';
+import { adaptToScript } from './script-chunks.ts';
 
 const PROGRAM = 'node_modules/.trunkline';
 const SERVICES = ['voice', 'agent', 'research', 'switchboard'] as const;
@@ -72,7 +73,7 @@ export async function bundleProgram(root: string): Promise<void> {
     keepLibraries(),
     bundleThreads(bundleThread),
     keepPlaces(root),
-    importByLoader(),
+    adaptToScript(),
   ];
   const main = join(root, 'apps/trunkline/main.ts');
   const { groups, plugin } = startChunks(main);
@@ -81,8 +82,9 @@ export async function bundleProgram(root: string): Promise<void> {
   const chunks = bundles.flatMap((bundle) => bundle.chunks);
   for (const { fileName, code } of chunks) writeWhole(join(directory, fileName), code);
   const sources = new Set(bundles.flatMap((bundle) => bundle.sources));
-  // This file and the loader have to agree on the form of a chunk.
-  const others = [join(root, 'package-lock.json'), join(root, 'bin/load-program.js'), import.meta.filename];
+  // The builder and the loader have to agree on the form of a chunk.
+  const builder = [import.meta.filename, join(import.meta.dirname, 'script-chunks.ts')];
+  const others = [join(root, 'package-lock.json'), join(root, 'bin/load-program.js'), ...builder];
   const inputs = [...sources, ...others].map((file) => describeFile(root, file));
   writeWhole(join(directory, 'program.json'), JSON.stringify({ entry: program.entry, inputs }));
   removeOld(directory, new Set(chunks.map(({ fileName }) => fileName)));
@@ -192,27 +194,6 @@ function lateBuiltins(): Plugin {
             return value;
           },
         });`;
-    },
-  };
-}
-
-/** Scripts cannot import: bin/load-program.js does it for them. */
-function importByLoader(): Plugin {
-  return {
-    name: 'trunkline-import-by-loader',
-    renderChunk(code) {
-      const starts: number[] = [];
-      const visit = (node: unknown): void => {
-        if (typeof node !== 'object' || node === null) return;
-        const { type, start } = node as { type?: unknown; start?: number };
-        if (type === 'ImportExpression' && start !== undefined) starts.push(start);
-        for (const child of Object.values(node)) visit(child);
-      };
-      visit(this.parse(code));
-      let result = code;
-      for (const start of starts.sort((a, b) => b - a))
-        result = `${result.slice(0, start)}__import${result.slice(start + 'import'.length)}`;
-      return result;
     },
   };
 }

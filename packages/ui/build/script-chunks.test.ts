@@ -1,0 +1,56 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { temporaryDirectory } from '@trunkline/testing';
+import { rolldown } from 'rolldown';
+import { expect, it, onTestFinished } from 'vitest';
+import { adaptToScript } from './script-chunks.ts';
+
+/** Bundles `main.ts` with what it imports, and writes the chunks. */
+async function bundle(files: Record<string, string>) {
+  const scratch = temporaryDirectory();
+  onTestFinished(() => scratch.remove());
+  const source = join(scratch.path, 'source');
+  mkdirSync(source);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(source, name), text);
+  const program = await rolldown({ input: join(source, 'main.ts'), plugins: [adaptToScript()] });
+  onTestFinished(() => program.close());
+  const { output } = await program.write({
+    dir: join(scratch.path, 'bundle'),
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name].cjs',
+  });
+  const chunks = output.filter((file) => file.type === 'chunk');
+  const require = createRequire(join(scratch.path, 'bundle/main.cjs'));
+  return { load: () => require('./main.cjs') as unknown, codes: chunks.map(({ code }) => code) };
+}
+
+const late = `import { base, Counter, nothing } from './shared.ts';
+  class Late extends Counter {}
+  export const values = () => [base, new Late(2).next(), nothing?.name, typeof Counter, \`\${base}\`];`;
+const main = `import { base } from './shared.ts';
+  export const run = async () => [base, ...(await import('./late.ts')).values()];`;
+const shared = `export const base = 'base';
+  export class Counter { count; constructor(count) { this.count = count; } next() { return this.count + 1; } }
+  export var nothing;
+  (function (given) { given; })(nothing ||= undefined);`;
+
+it('gives chunks what they take from others as constants of their own', async () => {
+  const { load, codes } = await bundle({ 'main.ts': main, 'late.ts': late, 'shared.ts': shared });
+  const { run } = load() as { run: () => Promise<unknown[]> };
+  expect(await run()).toEqual(['base', 'base', 3, undefined, 'function', 'base']);
+  expect(codes.length).toBeGreaterThan(1);
+  expect(codes.filter((code) => /defineProperty\(exports, "(?!__|Symbol)/.test(code))).toEqual([]);
+});
+
+it('refuses an export that changes after its module ran', async () => {
+  const files = {
+    'main.ts': main,
+    'late.ts': late,
+    'shared.ts': `${shared}
+      export const add = () => { nothing = add; };
+      globalThis.add = add;`,
+  };
+  await expect(bundle(files)).rejects.toThrow('nothing may change after others took it');
+});
