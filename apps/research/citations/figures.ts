@@ -1,6 +1,8 @@
-import { mayBeEnglish } from '../text/sentences.ts';
 import { type CheckedDocument, countsYears, derives, follows, isYearValue, NEAR_YEARS } from './document.ts';
 import { mayCountYears, sharesIn, spelledNumbers } from './number-words.ts';
+import { comparedTokens, type Quantity, quantityAt } from './quantities.ts';
+import { areMeasured, compareQuantities, hasScale } from './quantity-comparison.ts';
+import { notationOf } from './quantity-words.ts';
 import { areRounded, isWorkedOut, scaled, scaleWords, type Term } from './rounding.ts';
 import { covers, type Figure, lowerText, type Statement, type Token, tokensOf } from './statement.ts';
 import { isPercentWord, unitOf as measureNamed, ratiosOf, type Unit } from './units.ts';
@@ -58,13 +60,16 @@ function isOfAnotherPart(
 function figuresOf(
   statements: readonly Statement[],
   { title, inventory }: CheckedDocument,
-  isEnglish = inventory.isEnglish,
   near = statements,
+  notation = inventory.notation,
 ): UnitFigure[] {
+  const { isEnglish } = notation;
   const isScaleNamed = [...near.flatMap(({ tokens }) => tokens), ...tokensOf(title)].some(({ lower }) =>
     scaleWords().has(lower),
   );
-  return statements.flatMap(({ figures, tokens }) => {
+  return statements.flatMap((statement) => {
+    const { figures, tokens } = statement;
+    const compared = comparedTokens(statement, notation);
     const spelled = spelledNumbers(tokens, isEnglish).map(({ value, text, from, at }) => ({
       values: [value],
       text,
@@ -81,6 +86,7 @@ function figuresOf(
       measure: measureOf(tokens[figure.at + 1], tokens[figure.at + 2], isEnglish),
       before: tokens[figure.at - 1],
       isDay: isDayOfDate(figure, tokens),
+      quantity: quantityAt(compared, figure.at),
       isScaleNamed,
       // What a unit means is known of English alone.
       mayBeYears: !isEnglish || mayCountYears(tokens, figure.at, from),
@@ -90,7 +96,8 @@ function figuresOf(
 
 /** "Billion" is another number in other languages: the claim may be written in another one than the page. */
 function figuresOfClaim(claim: Statement, document: CheckedDocument): UnitFigure[] {
-  return figuresOf([claim], document, document.inventory.isEnglish && mayBeEnglish(lowerText(claim)));
+  const notation = notationOf(lowerText(claim), document.inventory.notation);
+  return figuresOf([claim], document, [claim], notation);
 }
 
 /** Smaller numbers in words are often no more than a way to speak, or follow from what a page says. */
@@ -134,6 +141,7 @@ interface UnitFigure extends Figure {
   measure: Unit | undefined;
   before: Token | undefined;
   isDay: boolean;
+  quantity: Quantity | undefined;
   /** Its text or title names a scale, such as "million", somewhere. */
   isScaleNamed: boolean;
   mayBeYears: boolean;
@@ -158,7 +166,7 @@ export function otherFigure(
 ): string | undefined {
   const own = ownFigures(claim, document);
   const isCounting = countsYears(near.map(lowerText).join(' '), document.inventory.isEnglish);
-  const shown = figuresOf(here, document, document.inventory.isEnglish, near);
+  const shown = figuresOf(here, document, near);
   const around = figuresOf(near, document);
   const inYears = yearCounts(countsOf(shown, document));
   const parts = partsOf(near, document);
@@ -194,7 +202,10 @@ function figureFollows(figure: UnitFigure, among: readonly UnitFigure[], parts: 
   if (among.some((other) => isAlike(figure, other))) return true;
   if (figure.isYear) return false;
   const others = among.filter(
-    (other) => other.unit !== figure.unit && ratiosBetween(figure, other) === undefined,
+    (other) =>
+      other.unit !== figure.unit &&
+      comparisonOf(figure, other) === undefined &&
+      ratiosBetween(figure, other) === undefined,
   );
   return (
     among.some((other) => other.unit !== figure.unit && isRoundedAtScale(figure, other)) ||
@@ -235,6 +246,8 @@ function isYearsFrom({ values: [year = 0], isYear }: Figure, shown: readonly Fig
 
 /** The same value, a year of the figure's decade, or one of them is the other rounded. */
 function isAlike(figure: UnitFigure, other: UnitFigure): boolean {
+  const compared = comparisonOf(figure, other);
+  if (compared !== undefined) return compared;
   const ratios = ratiosBetween(figure, other) ?? [1];
   return figure.values.some((value) =>
     other.values.some(
@@ -244,6 +257,15 @@ function isAlike(figure: UnitFigure, other: UnitFigure): boolean {
         (!figure.isYear && !other.isYear && ratios.some((ratio) => areRounded(scaled(value, ratio), each))),
     ),
   );
+}
+
+/** By their units or scales; undefined where the words behind them are not known well enough. */
+function comparisonOf({ quantity: own }: UnitFigure, { quantity: theirs }: UnitFigure): boolean | undefined {
+  if (own === undefined || theirs === undefined) return undefined;
+  const found = [compareQuantities(own, theirs, true), compareQuantities(theirs, own, true)];
+  if (found.includes('same')) return true;
+  const isKnown = areMeasured(own, theirs) || (hasScale(own) && hasScale(theirs));
+  return isKnown ? found.includes('open') : undefined;
 }
 
 /** Only the one without a scale may have that of its text. */
@@ -272,6 +294,7 @@ function scaledValues({ values, measure }: UnitFigure): { scale: number; value: 
  * to a hundred in another; a text that has one of that size in digits has all of them so.
  */
 function isOfItsKind(figure: UnitFigure, other: UnitFigure): boolean {
+  if (isComparable(figure, other)) return true;
   if (figure.isYear !== other.isYear || figure.isPercent !== other.isPercent) return false;
   if (figure.unit !== undefined && figure.unit === other.unit && /^\p{L}/u.test(figure.unit)) return true;
   // Numbers in words often count nothing: "one of the two".
@@ -279,6 +302,14 @@ function isOfItsKind(figure: UnitFigure, other: UnitFigure): boolean {
   if (figure.isSpelled || (other.isSpelled && rival < LEAST_SPELLED)) return false;
   const top = SPELLED.find((limit) => value < limit);
   return top === undefined ? rival >= (SPELLED.at(-1) ?? 0) : rival < top;
+}
+
+/** Both measure the same: lengths, or lengths of time. */
+function isComparable({ quantity: own }: UnitFigure, { quantity: theirs }: UnitFigure): boolean {
+  return (
+    areMeasured(own, theirs) &&
+    own?.measures.some(({ kind }) => theirs?.measures.some((other) => other.kind === kind)) === true
+  );
 }
 
 const SPELLED = [10, LEAST_SPELLED, 100];
