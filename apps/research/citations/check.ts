@@ -2,8 +2,8 @@ import type { Judge } from '../api-types.ts';
 import { mayBeEnglish, type Span } from '../text/sentences.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
-import { type ComparedToken, comparedTokens } from './quantities.ts';
-import { compareQuantities } from './quantity-comparison.ts';
+import { comparedTokens } from './quantities.ts';
+import { readQuantities } from './quantity-comparison.ts';
 import { type Notation, notationOf } from './quantity-words.ts';
 import { denies, lowerText, readingsOf, type Statement, statementOf, withoutNegation } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
@@ -111,25 +111,12 @@ function quantityDifference(
   notation: Notation,
   { inventory }: CheckedDocument,
 ): Difference | undefined {
-  const [own, theirs] = [comparedTokens(claim, notation), comparedTokens(sentence, inventory.notation)].map(
-    (tokens) => tokens.filter(({ kind, quantity }) => kind !== 'mark' || quantity !== undefined),
+  const reading = readQuantities(
+    comparedTokens(claim, notation),
+    comparedTokens(sentence, inventory.notation),
   );
-  if (own === undefined || theirs === undefined || own.length !== theirs.length) return undefined;
-  if (!own.some(({ quantity }) => quantity !== undefined)) return undefined;
-  const readings = own.map((token, at) => readingOf(token, theirs[at]));
-  // Words that differ, and a second figure that does, are for a judge.
-  if (readings.some((reading) => reading === undefined)) return undefined;
-  const others = readings.filter((reading) => reading === 'other').length;
-  if (others > 0) return others === 1 ? 'figure' : undefined;
-  return readings.includes('open') ? 'alike' : 'same';
-}
-
-function readingOf(token: ComparedToken, other: ComparedToken | undefined) {
-  if (token.lower === other?.lower && token.quantity?.isRough === other.quantity?.isRough) return 'same';
-  if (token.quantity === undefined || other?.quantity === undefined) return undefined;
-  const compared = compareQuantities(token.quantity, other.quantity);
-  // What is about so much on the page may be another number.
-  return compared === 'same' && other.quantity.isRough && !token.quantity.isRough ? 'open' : compared;
+  if (reading === 'open') return 'alike';
+  return reading === 'other' ? 'figure' : reading;
 }
 
 function differenceOf(own: Statement['tokens'], theirs: Statement['tokens']): Difference | undefined {

@@ -6,6 +6,7 @@ import { compareQuantities } from './quantity-comparison.ts';
 import { type Notation, notationOf } from './quantity-words.ts';
 import { isWorkedOut } from './rounding.ts';
 import { covers, type Figure, lowerText, type Statement, statementOf, tokensOf } from './statement.ts';
+import { textsWithUnits } from './table-units.ts';
 
 const MOST_VALUES = 20_000;
 
@@ -57,9 +58,10 @@ export function skeletonOf(lower: string): string {
 /** `isWhole`: nothing of the page or file is missing in the text, so that what it lacks is not there. */
 export function prepareDocument(title: string, text: string, isWhole = true): CheckedDocument {
   const spans = sentenceSpans(text);
+  const texts = textsWithUnits(spans.slice(0, MOST_SENTENCES), text);
   const sentences = spans
     .slice(0, MOST_SENTENCES)
-    .map((span) => ({ span, statement: statementOf(span.text) }));
+    .map((span, index) => ({ span, statement: statementOf(texts[index] ?? span.text) }));
   const statements = sentences.map(({ statement }) => statement);
   const inventory = lazy(() =>
     inventoryOf(title, text, statements, isWhole && spans.length <= MOST_SENTENCES),
@@ -200,7 +202,7 @@ export function absentFigures(claim: Statement, page: Inventory): Figure[] {
 }
 
 /** In whatever unit or notation. */
-function isOnPage(quantity: Quantity, { statements, notation }: Inventory): boolean {
+export function isOnPage(quantity: Quantity, { statements, notation }: Inventory): boolean {
   return statements.some((statement) =>
     comparedTokens(statement, notation).some(
       (token) =>

@@ -1,4 +1,12 @@
-import { type CheckedDocument, countsYears, derives, follows, isYearValue, NEAR_YEARS } from './document.ts';
+import {
+  type CheckedDocument,
+  countsYears,
+  derives,
+  follows,
+  isOnPage,
+  isYearValue,
+  NEAR_YEARS,
+} from './document.ts';
 import { mayCountYears, sharesIn, spelledNumbers } from './number-words.ts';
 import { comparedTokens, type Quantity, quantityAt } from './quantities.ts';
 import { areMeasured, compareQuantities, hasScale } from './quantity-comparison.ts';
@@ -16,8 +24,13 @@ export function isElsewhere(
 ): boolean {
   const here = figuresOf(near, document);
   const onPage = new Set(document.inventory.values);
-  const known = ownFigures(claim, document).filter(
-    ({ values, isYear }) => !isYear && values.some((value) => value >= 10 && onPage.has(value)),
+  const own = ownFigures(claim, document);
+  const known = own.filter(
+    ({ values, isYear, quantity }) =>
+      !isYear &&
+      values.some((value) => value >= 10 && onPage.has(value)) &&
+      // "29 years" are not the 29 metres of a page.
+      (quantity === undefined || !areMeasured(quantity, quantity) || isOnPage(quantity, document.inventory)),
   );
   const parts = partsOf(near, document);
   const isHere = (figure: UnitFigure) =>
@@ -118,8 +131,11 @@ function partsOf(statements: readonly Statement[], { inventory }: CheckedDocumen
 /** Without those behind a name, which may be a part of it: "Apollo 11". */
 function countsOf(figures: readonly UnitFigure[], document: CheckedDocument): UnitFigure[] {
   return figures.filter(
-    ({ before, isSpelled }) =>
-      isSpelled || before?.capital !== true || (before.first && !document.inventory.names.has(before.lower)),
+    ({ before, isSpelled, quantity }) =>
+      isSpelled ||
+      areMeasured(quantity, quantity) ||
+      before?.capital !== true ||
+      (before.first && !document.inventory.names.has(before.lower)),
   );
 }
 
@@ -284,7 +300,10 @@ function isRoundedAtScale(figure: UnitFigure, other: UnitFigure): boolean {
 }
 
 /** The values with the word behind them, such as "million"; "billion" is one of two numbers. */
-function scaledValues({ values, measure }: UnitFigure): { scale: number; value: number }[] {
+function scaledValues({ values, measure, quantity }: UnitFigure): { scale: number; value: number }[] {
+  // "£2.17m" has no word.
+  if (measure?.kind !== 'number' && quantity !== undefined && quantity.scale > 1)
+    return quantity.values.map((value) => ({ scale: quantity.scale, value }));
   const scales = measure?.kind === 'number' ? measure.factors : new Set([1]);
   return [...scales].flatMap((scale) => values.map((value) => ({ scale, value: scaled(value, scale) })));
 }

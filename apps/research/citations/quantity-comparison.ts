@@ -1,4 +1,4 @@
-import { COUNT, type Quantity, SHARE } from './quantities.ts';
+import { COUNT, type ComparedToken, type Quantity, SHARE } from './quantities.ts';
 import { scaled, toleranceOf } from './rounding.ts';
 import type { Measure } from './unit-names.ts';
 
@@ -25,6 +25,34 @@ export function compareQuantities(
     }
   if (!isComparable) return areMeasured(claim, page) ? 'other' : undefined;
   return RANKED.find((each) => found.includes(each));
+}
+
+/**
+ * What a sentence or cell of the same words says, whose quantities may be written in another unit or notation. Undefined where
+ * other words differ, or more than one quantity.
+ */
+export function readQuantities(
+  claim: readonly ComparedToken[],
+  page: readonly ComparedToken[],
+): Comparison | undefined {
+  const [own, theirs] = [claim, page].map((tokens) =>
+    tokens.filter(({ kind, quantity }) => kind !== 'mark' || quantity !== undefined),
+  );
+  if (own === undefined || theirs === undefined || own.length !== theirs.length) return undefined;
+  if (!own.some(({ quantity }) => quantity !== undefined)) return undefined;
+  const readings = own.map((token, at) => readingOf(token, theirs[at]));
+  if (readings.includes(undefined)) return undefined;
+  const others = readings.filter((reading) => reading === 'other').length;
+  if (others > 0) return others === 1 ? 'other' : undefined;
+  return readings.includes('open') ? 'open' : 'same';
+}
+
+function readingOf(token: ComparedToken, other: ComparedToken | undefined): Comparison | undefined {
+  if (token.lower === other?.lower) return 'same';
+  if (token.quantity === undefined || other?.quantity === undefined) return undefined;
+  const compared = compareQuantities(token.quantity, other.quantity);
+  // What is about so much on the page may be another number.
+  return compared === 'same' && other.quantity.isRough && !token.quantity.isRough ? 'open' : compared;
 }
 
 /** Whether the units of both are known, so that comparing them says all. */
