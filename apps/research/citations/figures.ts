@@ -9,7 +9,7 @@ import {
 } from './document.ts';
 import { mayCountYears, sharesIn, spelledNumbers } from './number-words.ts';
 import { comparedTokens, type Quantity, quantityAt } from './quantities.ts';
-import { areMeasured, compareQuantities, hasScale } from './quantity-comparison.ts';
+import { areMeasured, compareQuantities, hasScale, valuesInUnitOf } from './quantity-comparison.ts';
 import { notationOf } from './quantity-words.ts';
 import { areRounded, isWorkedOut, scaled, scaleWords, type Term } from './rounding.ts';
 import { covers, type Figure, lowerText, type Statement, type Token, tokensOf } from './statement.ts';
@@ -128,12 +128,12 @@ function partsOf(statements: readonly Statement[], { inventory }: CheckedDocumen
   return statements.flatMap(({ tokens }) => sharesIn(tokens, inventory.isEnglish));
 }
 
-/** Without those behind a name, which may be a part of it: "Apollo 11". */
+/** Without those behind a name, which may be a part of it: "Apollo 11". In German a noun is no name: "der Kanal 45 Meilen". */
 function countsOf(figures: readonly UnitFigure[], document: CheckedDocument): UnitFigure[] {
   return figures.filter(
     ({ before, isSpelled, quantity }) =>
       isSpelled ||
-      areMeasured(quantity, quantity) ||
+      (!document.inventory.isEnglish && areMeasured(quantity, quantity)) ||
       before?.capital !== true ||
       (before.first && !document.inventory.names.has(before.lower)),
   );
@@ -192,14 +192,15 @@ export function otherFigure(
   const strange = countsOf(shown, document).filter(
     (figure) => mayBeRival(figure, document) && !figureFollows(figure, claimed, []),
   );
-  const hasRival = (figure: UnitFigure) =>
-    strange.some((other) => isOfItsKind(figure, other) && !(isCounting && mayCountFrom(figure, other)));
-  const isMissing = (figure: UnitFigure) => !isSaid(figure, around) && hasRival(figure);
+  const hasRival = (figure: UnitFigure, isRival = isOfItsKind) =>
+    strange.some((other) => isRival(figure, other) && !(isCounting && mayCountFrom(figure, other)));
+  const isMissing = (figure: UnitFigure) =>
+    !isSaid(figure, around) && (hasRival(figure) || hasRival(figure, isComparable));
   const missing = own.find(isMissing);
   if (missing !== undefined) return missing.text;
   // A figure beside what is shown may be another's.
   if (own.some((figure) => isSaid(figure, shown))) return undefined;
-  return own.find(hasRival)?.text;
+  return own.find((figure) => hasRival(figure))?.text;
 }
 
 /**
@@ -231,7 +232,13 @@ function figureFollows(figure: UnitFigure, among: readonly UnitFigure[], parts: 
     ) ||
     derives(
       figure,
-      among.flatMap(({ values }) => values),
+      among.flatMap(({ values, quantity }) => [
+        ...values,
+        // "55 minutes" are a quarter of an hour and 40 minutes.
+        ...(figure.quantity === undefined || quantity === undefined
+          ? []
+          : valuesInUnitOf(figure.quantity, quantity)),
+      ]),
     ) ||
     isCombined(figure, among, parts)
   );
@@ -313,7 +320,6 @@ function scaledValues({ values, measure, quantity }: UnitFigure): { scale: numbe
  * to a hundred in another; a text that has one of that size in digits has all of them so.
  */
 function isOfItsKind(figure: UnitFigure, other: UnitFigure): boolean {
-  if (isComparable(figure, other)) return true;
   if (figure.isYear !== other.isYear || figure.isPercent !== other.isPercent) return false;
   if (figure.unit !== undefined && figure.unit === other.unit && /^\p{L}/u.test(figure.unit)) return true;
   // Numbers in words often count nothing: "one of the two".

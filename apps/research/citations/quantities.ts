@@ -232,7 +232,7 @@ function measured(
   }
   const { measures, length } = unitsBehind(tokens, end, number, notation);
   // A symbol of a scale may be that of a unit too: "1.2m".
-  const sign = number.isArticle ? undefined : scaleSign(tokens[end]?.text ?? '', isEnglish);
+  const sign = number.isArticle ? undefined : scaleSign(tokens[end] ?? { text: '' }, isEnglish);
   const isMoney =
     /^[$€£¥]$/.test(tokens[number.at - 1]?.text ?? '') || /^[$€£¥]$/.test(tokens[end + 1]?.text ?? '');
   end += length;

@@ -65,6 +65,19 @@ export function areMeasured(one: Quantity | undefined, other: Quantity | undefin
   );
 }
 
+/** The values of the second in the unit of the first, where both measure the same. */
+export function valuesInUnitOf(own: Quantity, other: Quantity): number[] {
+  return own.measures.flatMap((left) =>
+    other.measures.flatMap((right) =>
+      left.kind === right.kind && left.offset === right.offset
+        ? left.factors.flatMap((size) =>
+            right.factors.flatMap((theirs) => other.values.map((value) => scaled(value, theirs / size))),
+          )
+        : [],
+    ),
+  );
+}
+
 /** Written with a scale such as "million", or with a sign that may be one. */
 export function hasScale({ scale, measures }: Quantity): boolean {
   return scale > 1 || measures.some(({ kind }) => kind === COUNT);

@@ -239,21 +239,18 @@ export function isRoughAt(words: readonly { lower: string }[], at: number, isEng
   );
 }
 
-/** Scales that stand close behind a figure as a sign: "£1.2m", "3bn", "12k", "5 Md€". Small m is a metre too. */
-const SUFFIXES: Readonly<Record<string, number>> = {
-  k: 1e3,
-  K: 1e3,
-  M: 1e6,
-  bn: 1e9,
-  Md: 1e9,
-  Mds: 1e9,
-  Mrd: 1e9,
-  tn: 1e12,
-};
-const ENGLISH_SUFFIXES: Readonly<Record<string, number>> = { m: 1e6, mn: 1e6, b: 1e9 };
+/** Scales that stand behind a figure as a sign: "3bn", "5 Md€"; and those that are one only right behind it: "£1.2m", "12k". */
+const SIGNS: Readonly<Record<string, number>> = { M: 1e6, bn: 1e9, Md: 1e9, Mds: 1e9, Mrd: 1e9, tn: 1e12 };
+const GLUED_SIGNS: Readonly<Record<string, number>> = { k: 1e3, K: 1e3 };
+const ENGLISH_SIGNS: Readonly<Record<string, number>> = { m: 1e6, mn: 1e6, b: 1e9 };
 
-export function scaleSign(text: string, isEnglish: boolean): number | undefined {
-  return SUFFIXES[text] ?? (isEnglish ? ENGLISH_SUFFIXES[text] : undefined);
+/** The scale that a word behind a number is the sign of. Small m is a metre too. */
+export function scaleSign(
+  { text, isGlued }: { text: string; isGlued?: true },
+  isEnglish: boolean,
+): number | undefined {
+  const glued = GLUED_SIGNS[text] ?? (isEnglish ? ENGLISH_SIGNS[text] : undefined);
+  return SIGNS[text] ?? (isGlued ? glued : undefined);
 }
 
 /** How a text writes numbers. */

@@ -95,6 +95,8 @@ export interface Token {
   first: boolean;
   /** Carries meaning of its own. */
   content: boolean;
+  /** Stands right behind a digit, as in "1.2m". */
+  isGlued?: true;
 }
 
 const TOKEN =
@@ -107,6 +109,7 @@ export function tokensOf(sentence: string): Token[] {
   for (const { 0: text, index } of written.matchAll(TOKEN)) {
     const token = tokenOf(text, first);
     if (token.kind === 'word') first = false;
+    if (token.kind === 'word' && /\p{Nd}/u.test(written[index - 1] ?? '')) token.isGlued = true;
     if (token.kind === 'number' && isNegative(written, index)) token.lower = `-${token.lower}`;
     tokens.push(token);
   }

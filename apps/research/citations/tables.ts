@@ -2,7 +2,7 @@ import type { Span } from '../text/sentences.ts';
 import { isUnspaced } from '../text/words.ts';
 import { type CheckedDocument, ROUNDED } from './document.ts';
 import { comparedTokens } from './quantities.ts';
-import { areMeasured, type Comparison, readQuantities } from './quantity-comparison.ts';
+import { type Comparison, readQuantities } from './quantity-comparison.ts';
 import type { Notation } from './quantity-words.ts';
 import { type Figure, readingsOf, type Statement, statementOf, tokensOf } from './statement.ts';
 import { cellsOf, isTableHead, isTableRow } from './table-units.ts';
@@ -64,7 +64,8 @@ function compareCells(value: string, cell: string, notation: Notation): Comparis
   if (![value, cell].every((text) => /^[\p{L}\p{M}\p{Nd}\s.,'’°%²³-]+$/u.test(text) && !/^[.,-]/.test(text)))
     return undefined;
   const [own = [], theirs = []] = [value, cell].map((text) => comparedTokens(statementOf(text), notation));
-  return areMeasured(own[0]?.quantity, theirs[0]?.quantity) ? readQuantities(own, theirs) : undefined;
+  const haveUnits = [own, theirs].every(([first]) => (first?.quantity?.measures.length ?? 0) > 0);
+  return haveUnits ? readQuantities(own, theirs) : undefined;
 }
 
 /** Whether a cell of the report is the page's but for its one number, which is not that of the page rounded. */
