@@ -1,8 +1,9 @@
 import { lazy } from '@trunkline/std';
 import { isSurelyIn, mayBeEnglish, type Span, sentenceSpans } from '../text/sentences.ts';
 import { hasUnreadNumber, isOfYears, NUMBER_LANGUAGES, sharesIn, spelledNumbers } from './number-words.ts';
-import { comparedTokens, type Quantity, quantityAt } from './quantities.ts';
+import { comparedTokens, quantityAt } from './quantities.ts';
 import { compareQuantities } from './quantity-comparison.ts';
+import type { Quantity } from './quantity-joins.ts';
 import { type Notation, notationOf } from './quantity-words.ts';
 import { isWorkedOut } from './rounding.ts';
 import { covers, type Figure, lowerText, type Statement, statementOf, tokensOf } from './statement.ts';

@@ -8,8 +8,9 @@ import {
   NEAR_YEARS,
 } from './document.ts';
 import { mayCountYears, sharesIn, spelledNumbers } from './number-words.ts';
-import { comparedTokens, type Quantity, quantityAt } from './quantities.ts';
+import { comparedTokens, quantityAt } from './quantities.ts';
 import { areMeasured, compareQuantities, hasScale, valuesInUnitOf } from './quantity-comparison.ts';
+import type { Quantity } from './quantity-joins.ts';
 import { notationOf } from './quantity-words.ts';
 import { areRounded, isWorkedOut, scaled, scaleWords, type Term } from './rounding.ts';
 import { covers, type Figure, lowerText, type Statement, type Token, tokensOf } from './statement.ts';

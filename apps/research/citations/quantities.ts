@@ -1,25 +1,10 @@
 import { partAt, spelledNumbers } from './number-words.ts';
+import { compounded, type Found, type Quantity, withRanges } from './quantity-joins.ts';
 import { type Notation, phraseLength, scaleSign } from './quantity-words.ts';
 import { scaled, scaleWords } from './rounding.ts';
 import { readingsOf, type Statement, type Token } from './statement.ts';
 import type { Measure } from './unit-names.ts';
 import { measuresAt, percentLength } from './units.ts';
-
-/** A number with all that belongs to it: "about 1.2 million", "a dozen", "5 km", "half". */
-export interface Quantity {
-  /** What the number may be, its scale included; the first is the likeliest. */
-  values: readonly number[];
-  /** Nothing but the first value can be meant. */
-  isSure: boolean;
-  scale: number;
-  /** What the words behind it may be; empty for what is counted. */
-  measures: readonly Measure[];
-  isYear: boolean;
-  isRough: boolean;
-  /** Place of its number among the tokens, and the place behind all of it. */
-  at: number;
-  end: number;
-}
 
 /** A token that a quantity takes the place of has its words as its text. */
 export interface ComparedToken extends Token {
@@ -60,7 +45,11 @@ function withQuantities(tokens: readonly Token[], notation: Notation): ComparedT
       stem: lower,
       kind,
       content: false,
-      quantity: { ...own.quantity, at: places[own.quantity.at] ?? own.quantity.at },
+      quantity: {
+        ...own.quantity,
+        at: places[own.quantity.at] ?? own.quantity.at,
+        ...(own.quantity.second !== undefined && { second: places[own.quantity.second] ?? -1 }),
+      },
     });
     at = own.quantity.end;
     // "Millions de francs", "millions d'euros": what is counted is the same without the word.
@@ -85,13 +74,6 @@ function splitScale(token: Token): Token[] {
   return [part(scale.replace(/['’]/, '')), { ...part(rest), first: false }];
 }
 
-interface Found {
-  quantity: Quantity;
-  /** Where its first word stands, an article or "about" included. */
-  from: number;
-  isArticle: boolean;
-}
-
 function quantitiesIn(tokens: readonly Token[], notation: Notation): Found[] {
   const spelled = new Map(
     spelledNumbers(tokens, notation.isEnglish).map((number) => [number.from, number] as const),
@@ -107,7 +89,7 @@ function quantitiesIn(tokens: readonly Token[], notation: Notation): Found[] {
     found.push({ quantity, from: at, isArticle: number.isArticle });
     at = quantity.end - 1;
   }
-  return withRanges(found, tokens, notation);
+  return withRanges(compounded(found, tokens, notation), tokens, notation);
 }
 
 interface NumberRead {
@@ -225,10 +207,10 @@ function measured(
     end += half;
     addHalf();
   }
-  let scale = 1;
+  let [scale, isSure] = [1, true];
   if (!number.isPart) {
     const compound = scalesAt(tokens, end, values, notation);
-    if (compound !== undefined) ({ values, end, scale } = compound);
+    if (compound !== undefined) ({ values, end, scale, isSure } = compound);
   }
   const { measures, length } = unitsBehind(tokens, end, number, notation);
   // A symbol of a scale may be that of a unit too: "1.2m".
@@ -258,7 +240,7 @@ function measured(
   function finish(found: readonly number[], by: number, units: readonly Measure[]): Quantity {
     return {
       values: found,
-      isSure: number.isSure,
+      isSure: number.isSure && isSure,
       scale: by,
       measures: units,
       isYear: number.isYear && by === 1 && units.length === 0,
@@ -313,7 +295,7 @@ function scalesAt(
   at: number,
   values: readonly number[],
   { isEnglish }: Notation,
-): { values: readonly number[]; end: number; scale: number } | undefined {
+): { values: readonly number[]; end: number; scale: number; isSure: boolean } | undefined {
   const named = (place: number) => {
     const [first = '', second = ''] = [tokens[place]?.lower, tokens[place + 1]?.lower];
     const sign = SIGNS[first];
@@ -337,7 +319,8 @@ function scalesAt(
     smallest = scale;
     end += scale === 1 ? 1 : 2;
   }
-  return { values: found, end, scale: first.scales[0] ?? 1 };
+  // "Billion" is one of two numbers.
+  return { values: found, end, scale: first.scales[0] ?? 1, isSure: first.scales.length === 1 };
 }
 
 const SIGNS: Readonly<Record<string, number>> = {
@@ -349,22 +332,7 @@ const SIGNS: Readonly<Record<string, number>> = {
   兆: 1e12,
 };
 
-/** "5–7 km", "5 to 7 km": the first number has the unit of the second. */
-function withRanges(found: readonly Found[], tokens: readonly Token[], { isEnglish }: Notation): Found[] {
-  return found.map((each, at) => {
-    const next = found[at + 1];
-    const { quantity } = each;
-    if (next === undefined || next.isArticle || quantity.measures.length > 0) return each;
-    if (next.quantity.measures.length === 0) return each;
-    if (quantity.isYear || quantity.scale !== 1 || next.quantity.scale !== 1) return each;
-    const between = next.from - quantity.end;
-    const isRange = between === 0 || phraseLength(tokens, quantity.end, 'to', isEnglish) === between;
-    if (!isRange || between > 1 || tokens[quantity.at]?.kind !== 'number') return each;
-    return { ...each, quantity: { ...quantity, measures: next.quantity.measures } };
-  });
-}
-
 /** The quantity that a figure or number in words at this place belongs to. */
 export function quantityAt(tokens: readonly ComparedToken[], at: number): Quantity | undefined {
-  return tokens.find(({ quantity }) => quantity?.at === at)?.quantity;
+  return tokens.find(({ quantity }) => quantity?.at === at || quantity?.second === at)?.quantity;
 }

@@ -1,4 +1,5 @@
-import { COUNT, type ComparedToken, type Quantity, SHARE } from './quantities.ts';
+import { COUNT, type ComparedToken, SHARE } from './quantities.ts';
+import type { Quantity } from './quantity-joins.ts';
 import { scaled, toleranceOf } from './rounding.ts';
 import type { Measure } from './unit-names.ts';
 

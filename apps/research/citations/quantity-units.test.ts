@@ -40,6 +40,16 @@ describe('a quantity in another unit', () => {
     ['Thai', 'กำแพงท่าเรือยาว 1,500 เมตร', PAGES.th],
     ['Arabic', 'يبلغ طول جدار الميناء ١٥٠٠ متر اليوم.', PAGES.ar],
     ['a range', 'The way takes 300 to 420 minutes.', 'The way takes 5–7 hours.'],
+    [
+      'two units',
+      'The journey takes 135 minutes in all.',
+      'The journey takes 2 hours and 15 minutes in all.',
+    ],
+    [
+      'two units of the claim',
+      'Die Fahrt dauert 2 Stunden 15 Minuten von hier.',
+      'Die Fahrt dauert 135 Minuten von hier.',
+    ],
     ['a dozen', 'The inn has 24 beds in all.', 'The inn has two dozen beds in all.'],
     ['a scale', 'It drew 1,200,000 people in all.', 'It drew 1.2m people in all.'],
     ['a power', 'The park covers 250 hectares of land.', 'The park covers 2.5 km² of land.'],
