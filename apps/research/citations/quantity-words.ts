@@ -4,8 +4,6 @@ import { likelyLanguage, mayBeEnglish } from '../text/sentences.ts';
 interface QuantityWords {
   /** The number is a rough one. */
   rough: string;
-  /** The number is a bound, or the end of a range. */
-  bound: string;
   /** Articles before "dozen" and "half", and "one" before a unit: "an hour". */
   article: string;
   half: string;
@@ -23,7 +21,6 @@ interface QuantityWords {
 const WORDS: Readonly<Record<string, QuantityWords>> = {
   en: {
     rough: 'about around roughly approximately nearly almost some circa ca c approx virtually',
-    bound: 'over under than least most to up',
     article: 'a an one',
     half: 'half',
     dozen: 'dozen',
@@ -34,7 +31,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   de: {
     rough: 'etwa rund ungefähr circa ca zirka knapp fast beinahe annähernd nahezu gut',
-    bound: 'über unter als mindestens höchstens bis',
     article: 'ein eine einen einem einer die der das',
     half: 'hälfte halbe halben halber halbes',
     dozen: 'dutzend',
@@ -45,7 +41,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   fr: {
     rough: 'environ presque quelque quelques près,de à,peu,près autour,de',
-    bound: 'plus,de moins,de jusqu’à maximum minimum',
     article: 'un une la le',
     half: 'moitié demi demie',
     dozen: '',
@@ -56,7 +51,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   es: {
     rough: 'aproximadamente casi unos unas alrededor,de cerca,de',
-    bound: 'más,de menos,de hasta',
     article: 'un una la el',
     half: 'mitad medio media',
     dozen: 'docena docenas',
@@ -67,7 +61,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   it: {
     rough: 'circa quasi approssimativamente',
-    bound: 'oltre almeno fino,a',
     article: 'un una uno la il',
     half: 'metà mezzo mezza',
     dozen: '',
@@ -78,7 +71,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   pt: {
     rough: 'aproximadamente quase cerca,de',
-    bound: 'mais,de menos,de até',
     article: 'um uma a o',
     half: 'metade meio meia',
     dozen: 'dúzia dúzias',
@@ -89,7 +81,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   nl: {
     rough: 'ongeveer circa bijna zowat ruim',
-    bound: 'meer,dan minder,dan tot',
     article: 'een de het',
     half: 'helft half halve',
     dozen: 'dozijn',
@@ -100,7 +91,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   sv: {
     rough: 'ungefär cirka nästan omkring drygt',
-    bound: 'över under minst högst',
     article: 'en ett',
     half: 'hälften halv halvt',
     dozen: 'dussin',
@@ -111,7 +101,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   pl: {
     rough: 'około prawie niemal blisko',
-    bound: 'ponad do co,najmniej',
     article: '',
     half: 'połowa połowę pół',
     dozen: 'tuzin',
@@ -122,7 +111,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   ru: {
     rough: 'около примерно почти приблизительно порядка',
-    bound: 'более менее свыше до',
     article: '',
     half: 'половина половину половины',
     dozen: 'дюжина дюжину дюжины',
@@ -133,7 +121,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   zh: {
     rough: '约 約 大约 大約 大概 近 将近 將近 约为',
-    bound: '超过 超過 至少 最多 多达',
     article: '',
     half: '一半 半',
     dozen: '',
@@ -144,7 +131,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   ja: {
     rough: '約 およそ おおよそ ほぼ',
-    bound: '最大 最低 少なくとも',
     article: '',
     half: '半分 半数',
     dozen: 'ダース',
@@ -155,7 +141,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   th: {
     rough: 'ประมาณ ราว เกือบ',
-    bound: 'กว่า อย่างน้อย',
     article: '',
     half: 'ครึ่ง',
     dozen: 'โหล',
@@ -166,7 +151,6 @@ const WORDS: Readonly<Record<string, QuantityWords>> = {
   },
   ar: {
     rough: 'حوالي نحو تقريبا قرابة زهاء',
-    bound: 'أكثر,من أقل,من',
     article: '',
     half: 'نصف',
     dozen: 'دزينة',
@@ -198,7 +182,6 @@ function setsOf(languages: readonly string[]): Readonly<Record<Kind, ReadonlySet
   const of = (kind: Kind) => phrasesOf(languages, kind);
   return {
     rough: of('rough'),
-    bound: of('bound'),
     article: of('article'),
     half: of('half'),
     dozen: of('dozen'),
@@ -227,16 +210,6 @@ export function phraseLength(
     if (known.has(phrase)) return length;
   }
   return 0;
-}
-
-/** Whether a phrase that makes a number rough, or a bound, ends within the two words before this place. */
-export function isRoughAt(words: readonly { lower: string }[], at: number, isEnglish: boolean): boolean {
-  return [1, 2, 3].some((back) =>
-    (['rough', 'bound'] as const).some((kind) => {
-      const length = at - back < 0 ? 0 : phraseLength(words, at - back, kind, isEnglish);
-      return length > 0 && at - back + length >= at - 1 && at - back + length <= at;
-    }),
-  );
 }
 
 /** Scales that stand behind a figure as a sign: "3bn", "5 Md€"; and those that are one only right behind it: "£1.2m", "12k". */

@@ -156,7 +156,7 @@ function isTelling(name: string): boolean {
 }
 
 /** As they stand behind a number: "kilometres", "km", "degrees Celsius" as its words. */
-export function unitNames(unit: string, language: string): string[] {
+function unitNames(unit: string, language: string): string[] {
   return (['long', 'short'] as const).flatMap((unitDisplay) => {
     const format = new Intl.NumberFormat(`${language}-u-nu-latn`, { style: 'unit', unit, unitDisplay });
     return [1, 2, 5, 11].flatMap((value) => {
