@@ -38,6 +38,7 @@ const SETS: Record<string, string> = {
   'reports-a': 'of reports, by author A',
   'reports-b': 'of reports, by author B',
   'de-on-en': 'German on English',
+  units: 'in other units, of eleven languages',
 };
 
 type Own = Pick<ClaimModel, 'judge'>;

@@ -7,6 +7,7 @@ import {
   type Piece,
   type RawDocument,
 } from './document.ts';
+import type { InkRun } from './pdf-ink.ts';
 import { joinLines, type Run, readPage } from './pdf-layout.ts';
 import type { Scan } from './pdf-pictures.ts';
 
@@ -31,6 +32,7 @@ export async function extractPdf(
 ): Promise<ExtractedDocument> {
   const { getMeta } = await import('unpdf');
   const { openPdf, PageContents } = await import('./pdf-pictures.ts');
+  const { inkOf } = await import('./pdf-ink.ts');
   try {
     const document = await openPdf(bytes);
     const contents = new PageContents(bytes);
@@ -41,12 +43,14 @@ export async function extractPdf(
     for (let number = 1; number <= document.numPages; number += 1) {
       const page = await document.getPage(number);
       const { items } = await page.getTextContent();
-      const read = readItems(items, page.getViewport({ scale: 1 }));
+      const shown = await withoutUnseen(items, () => inkOf(page));
+      const read = readItems(shown.items, page.getViewport({ scale: 1 }));
+      read.hidden += shown.hidden;
       hidden += read.hidden;
       if (lengthOf(read.pieces) + lengthOf(read.turned) < LEAST_OF_A_PAGE) {
-        const shown = await contents.of(page);
-        if (shown === 'picture') pictures.push({ number, at: pieces.length });
-        if (shown === 'drawing') isDrawn = true;
+        const content = await contents.of(page);
+        if (content === 'picture') pictures.push({ number, at: pieces.length });
+        if (content === 'drawing') isDrawn = true;
       }
       join(pieces, read.pieces);
       for (const piece of read.turned) turned.push(piece);
@@ -75,7 +79,7 @@ export async function extractPdf(
       title,
       ...assembled,
       hidden,
-      isWhole: pictures.length === 0 && !isDrawn && isCut !== true && assembled.isWhole,
+      isWhole: pictures.length === 0 && !isDrawn && hidden === 0 && isCut !== true && assembled.isWhole,
       ...(pictures.length > 0 && openRecogniser === undefined && { hasPictures: true }),
     };
   } catch (error) {
@@ -129,6 +133,40 @@ interface Item {
   width: number;
   height: number;
 }
+/**
+ * The items of a page without text that nobody sees, which is counted. Of an item that has both, the runs that are seen stay.
+ */
+async function withoutUnseen(
+  items: readonly (Item | object)[],
+  inkOf: () => Promise<InkRun[]>,
+): Promise<{ items: (Item | object)[]; hidden: number }> {
+  const all = [...items];
+  if (!all.some((item) => 'str' in item && item.str.trim() !== '')) return { items: all, hidden: 0 };
+  const runs = await inkOf();
+  if (runs.every(({ isSeen }) => isSeen)) return { items: all, hidden: 0 };
+  let hidden = 0;
+  const kept = all.flatMap((item): (Item | object)[] => {
+    if (!('str' in item) || item.str.trim() === '') return [item];
+    const [, , , , x = 0, y = 0] = item.transform.map(Number);
+    const own = runs.filter(
+      (run) => Math.abs(run.y - y) < NEAR && run.x < x + item.width - NEAR && run.x + run.width > x + NEAR,
+    );
+    if (own.length === 0 || own.every(({ isSeen }) => isSeen)) return [item];
+    const seen = own.filter(({ isSeen }) => isSeen);
+    hidden += item.str.trim().length - seen.reduce((sum, { text }) => sum + text.trim().length, 0);
+    return seen.map((run) => ({
+      ...item,
+      str: run.text,
+      width: run.width,
+      transform: [...item.transform.slice(0, 4), run.x, run.y],
+    }));
+  });
+  return { items: kept, hidden: Math.max(0, hidden) };
+}
+
+/** By how much the places of the same text may differ, in points. */
+const NEAR = 0.5;
+
 interface Viewport {
   transform: readonly number[];
   height: number;

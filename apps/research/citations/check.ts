@@ -2,15 +2,10 @@ import type { Judge } from '../api-types.ts';
 import { mayBeEnglish, type Span } from '../text/sentences.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
-import {
-  denies,
-  lowerText,
-  readingsOf,
-  type Statement,
-  statementOf,
-  type Token,
-  withoutNegation,
-} from './statement.ts';
+import { comparedTokens } from './quantities.ts';
+import { readQuantities } from './quantity-comparison.ts';
+import { type Notation, notationOf } from './quantity-words.ts';
+import { denies, lowerText, readingsOf, type Statement, statementOf, withoutNegation } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
 import { readCell } from './tables.ts';
 
@@ -41,9 +36,10 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
   const { passage, score } = nearestPassage(claim, document);
   // Which words may be left out is known of English alone.
   const isEnglish = document.inventory.isEnglish && mayBeEnglish(claimText);
+  const notation = notationOf(claimText, document.inventory.notation);
   const all: { reading: CloseReading | Difference; span: Span }[] = isEnglish
-    ? closeReadings(claim, document)
-    : oneDifference(claim, document);
+    ? closeReadings(claim, document, notation)
+    : oneDifference(claim, document, notation);
   const read = all.filter(isPlain);
   const same = read.find(({ reading }) => reading === 'same');
   const [other] = read.flatMap(({ reading, span }) =>
@@ -58,7 +54,7 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
   return { supported: false, certain: false, judge: 'none', score, reason: 'no model judged it', passage };
 }
 
-const DIFFERENCES: Record<Exclude<CloseReading, 'same'>, string> = {
+const DIFFERENCES: Record<Exclude<CloseReading, 'same' | 'alike'>, string> = {
   denied: 'the passage says the opposite',
   opposite: 'the passage says the opposite',
   figure: 'the passage has another figure',
@@ -87,14 +83,18 @@ function isQuote(claim: Statement, sentence: Statement): boolean {
 }
 
 /** In any language: sentences that have the claim's words and differ from it in one figure, or in that one of them denies. */
-function oneDifference(claim: Statement, document: CheckedDocument): { reading: Difference; span: Span }[] {
+function oneDifference(
+  claim: Statement,
+  document: CheckedDocument,
+  notation: Notation,
+): { reading: Difference; span: Span }[] {
   const own = claim.tokens.filter(({ kind }) => kind !== 'mark');
   if (own.length < LEAST_WORDS) return [];
   return promising(claim, document).flatMap((place) => {
     const { statement, span } = document.sentences[place] ?? {};
-    const theirs = statement?.tokens.filter(({ kind }) => kind !== 'mark');
-    if (theirs === undefined || span === undefined) return [];
-    const reading = differenceOf(own, theirs);
+    if (statement === undefined || span === undefined) return [];
+    const theirs = statement.tokens.filter(({ kind }) => kind !== 'mark');
+    const reading = quantityDifference(claim, statement, notation, document) ?? differenceOf(own, theirs);
     return reading === undefined ? [] : [{ reading, span }];
   });
 }
@@ -102,9 +102,24 @@ function oneDifference(claim: Statement, document: CheckedDocument): { reading: 
 const LEAST_WORDS = 4;
 
 /** Figures are alike where one way to read them is the same, as "1.200" and "1200": whether they are, a judge must say. */
-type Difference = 'figure' | 'denied' | 'alike';
+type Difference = 'figure' | 'denied' | 'alike' | 'same';
 
-function differenceOf(own: readonly Token[], theirs: readonly Token[]): Difference | undefined {
+/** What a sentence of the same words says, whose quantities may be written in another unit or notation. */
+function quantityDifference(
+  claim: Statement,
+  sentence: Statement,
+  notation: Notation,
+  { inventory }: CheckedDocument,
+): Difference | undefined {
+  const reading = readQuantities(
+    comparedTokens(claim, notation),
+    comparedTokens(sentence, inventory.notation),
+  );
+  if (reading === 'open') return 'alike';
+  return reading === 'other' ? 'figure' : reading;
+}
+
+function differenceOf(own: Statement['tokens'], theirs: Statement['tokens']): Difference | undefined {
   const [left, right] = [lowerText({ tokens: own }), lowerText({ tokens: theirs })];
   if (denies(left) !== denies(right) && bareWords(left) === bareWords(right)) return 'denied';
   if (own.length !== theirs.length) return undefined;
@@ -121,12 +136,21 @@ function bareWords(text: string): string {
 }
 
 /** The sentences that have nearly the claim's words, and what each says of it. */
-function closeReadings(claim: Statement, document: CheckedDocument): { reading: CloseReading; span: Span }[] {
+function closeReadings(
+  claim: Statement,
+  document: CheckedDocument,
+  notation: Notation,
+): { reading: CloseReading; span: Span }[] {
   const names = namesOf(document);
+  const own = comparedTokens(claim, notation);
   return promising(claim, document).flatMap((place) => {
     const sentence = document.sentences[place];
-    const reading = sentence === undefined ? undefined : readClosely(claim, sentence.statement, names);
-    return sentence === undefined || reading === undefined ? [] : [{ reading, span: sentence.span }];
+    if (sentence === undefined) return [];
+    const { statement, span } = sentence;
+    const theirs = comparedTokens(statement, document.inventory.notation);
+    // With its quantities first: "5 km" has the number of "5 million km".
+    const reading = readClosely(own, theirs, names) ?? readClosely(claim.tokens, statement.tokens, names);
+    return reading === undefined ? [] : [{ reading, span }];
   });
 }
 

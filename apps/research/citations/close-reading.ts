@@ -1,8 +1,11 @@
-import { readingsOf, type Statement, type Token } from './statement.ts';
+import type { ComparedToken } from './quantities.ts';
+import { compareQuantities } from './quantity-comparison.ts';
+import { readingsOf } from './statement.ts';
 import { areOpposites, areSynonyms } from './synonyms.ts';
 
-/** What a sentence says of a claim that has nearly its words: the same, or the one thing that makes the difference. */
-export type CloseReading = 'same' | 'denied' | 'opposite' | 'figure' | 'hedged' | 'name' | 'share';
+/** What a sentence says of a claim that has nearly its words: the same, the same as far as a judge says so, or the one thing that
+ * makes the difference. */
+export type CloseReading = 'same' | 'alike' | 'denied' | 'opposite' | 'figure' | 'hedged' | 'name' | 'share';
 
 /** What a page tells of its names: which words are names, and which of them stand side by side. */
 export interface NameKnowledge {
@@ -15,13 +18,14 @@ export interface NameKnowledge {
  * and nothing that was left out can change what they say; anything freer is not its business.
  */
 export function readClosely(
-  claim: Statement,
-  sentence: Statement,
+  claim: readonly ComparedToken[],
+  sentence: readonly ComparedToken[],
   names: NameKnowledge,
 ): CloseReading | undefined {
-  const own = claim.tokens.filter(isCompared);
-  const theirs = sentence.tokens.filter(isCompared);
-  if (own.filter(({ content, kind }) => content || kind === 'number').length < LEAST) return undefined;
+  const own = claim.filter(isCompared);
+  const theirs = sentence.filter(isCompared);
+  if (own.filter(({ content, kind, quantity }) => content || kind === 'number' || quantity).length < LEAST)
+    return undefined;
   const readings = theirs.flatMap((_, start) =>
     mayBeginAt(theirs, start) ? (align(own, theirs, start, names) ?? []) : [],
   );
@@ -52,12 +56,13 @@ function words(list: string): ReadonlySet<string> {
   return new Set(list.split(' '));
 }
 
-function isCompared({ lower, kind, text }: Token): boolean {
+function isCompared({ lower, kind, text, quantity }: ComparedToken): boolean {
+  if (quantity !== undefined) return true;
   return kind === 'mark' ? /[,;:%]/.test(text) : !ARTICLES.has(lower);
 }
 
 /** The start of the sentence, or of a part of it that stands for itself. */
-function mayBeginAt(tokens: readonly Token[], start: number): boolean {
+function mayBeginAt(tokens: readonly ComparedToken[], start: number): boolean {
   const before = tokens.slice(tokens.slice(0, start).findLastIndex(({ text }) => text === ';') + 1, start);
   if (before.every(({ lower }) => OPENERS.has(lower))) return true;
   if (before.some(({ lower }) => FRAMES.has(lower) || HEDGES.has(lower) || lower.endsWith("n't")))
@@ -68,8 +73,8 @@ function mayBeginAt(tokens: readonly Token[], start: number): boolean {
 
 /** Finds every word of the claim behind the last one, and notes the one difference that there may be. */
 function align(
-  own: readonly Token[],
-  theirs: readonly Token[],
+  own: readonly ComparedToken[],
+  theirs: readonly ComparedToken[],
   start: number,
   names: NameKnowledge,
 ): CloseReading | undefined {
@@ -99,8 +104,8 @@ const LONGEST_GAP = 6;
 
 /** How many words of the sentence are left out before this one; undefined where it does not come, or one of them counts. */
 function gapBefore(
-  token: Token,
-  theirs: readonly Token[],
+  token: ComparedToken,
+  theirs: readonly ComparedToken[],
   place: number,
   isFirst: boolean,
 ): number | undefined {
@@ -115,11 +120,11 @@ function gapBefore(
 }
 
 /** "1990–1991": two numbers with nothing but a dash between them. */
-function isRange(tokens: readonly Token[], place: number): boolean {
+function isRange(tokens: readonly ComparedToken[], place: number): boolean {
   return tokens[place]?.kind === 'number' && tokens[place + 1]?.kind === 'number';
 }
 
-function isWithin({ text }: Token, theirs: readonly Token[], place: number): boolean {
+function isWithin({ text }: ComparedToken, theirs: readonly ComparedToken[], place: number): boolean {
   const numberAt = (at: number) => Number(theirs[at]?.text);
   return isRange(theirs, place) && Number(text) >= numberAt(place) && Number(text) <= numberAt(place + 1);
 }
@@ -127,8 +132,10 @@ function isWithin({ text }: Token, theirs: readonly Token[], place: number): boo
 const PLACES = words('in at near on off');
 
 /** Anything but what joins, counts or names; a place or a year behind "in" only tells more, and "is to open" is not "is open". */
-function mayBeLeftOut(token: Token, before: Token | undefined): boolean {
+function mayBeLeftOut(token: ComparedToken, before: ComparedToken | undefined): boolean {
   if (isNegator(token) || isHedge(token)) return true;
+  if (token.quantity !== undefined && (token.quantity.measures.length > 0 || token.quantity.isRough))
+    return false;
   if (token.lower === 'to' && isHelper(before?.lower)) return false;
   if ((token.capital || /^\d{4}$/.test(token.text)) && PLACES.has(before?.lower ?? '')) return true;
   return token.kind !== 'number' && !token.capital && !BARRIERS.has(token.lower) && token.text !== '%';
@@ -136,12 +143,19 @@ function mayBeLeftOut(token: Token, before: Token | undefined): boolean {
 
 /** A word of the claim that stands for another one of the sentence, or that denies what the sentence says. */
 function differenceAt(
-  token: Token,
-  other: Token | undefined,
+  token: ComparedToken,
+  other: ComparedToken | undefined,
   names: NameKnowledge,
 ): CloseReading | undefined {
   if (isNegator(token)) return 'denied';
-  if (other === undefined || token.kind !== other.kind) return undefined;
+  if (other === undefined) return undefined;
+  if (token.quantity !== undefined && other.quantity !== undefined) {
+    const compared = compareQuantities(token.quantity, other.quantity);
+    if (compared === undefined) return undefined;
+    if (compared === 'other') return 'figure';
+    return compared === 'same' && isNearly(other) ? 'hedged' : 'alike';
+  }
+  if (token.kind !== other.kind) return undefined;
   // "1.200" may be "1200", and "-5" is not "5": a judge must say.
   if (token.kind === 'number')
     return readingsOf(token.text).some((value) => readingsOf(other.text).includes(value))
@@ -155,17 +169,27 @@ function differenceAt(
 const ALL = words('all every');
 const SOME = words('some few most many several half');
 
-function areOtherNames(token: Token, other: Token, { isName, areParts }: NameKnowledge): boolean {
-  const isNamed = (each: Token) => each.capital && each.content && (!each.first || isName(each.lower));
+function areOtherNames(
+  token: ComparedToken,
+  other: ComparedToken,
+  { isName, areParts }: NameKnowledge,
+): boolean {
+  const isNamed = (each: ComparedToken) =>
+    each.capital && each.content && (!each.first || isName(each.lower));
   return isNamed(token) && isNamed(other) && !areParts(token.text, other.text);
 }
 
 const PERCENT = words('% percent');
 const ABOUT = words('about around some approximately roughly circa');
 
-function isSame(token: Token, other: Token | undefined): boolean {
+function isSame(token: ComparedToken, other: ComparedToken | undefined): boolean {
   if (other === undefined) return false;
   if (token.lower === other.lower) return true;
+  if (token.quantity !== undefined && other.quantity !== undefined)
+    return (
+      compareQuantities(token.quantity, other.quantity) === 'same' &&
+      (!isNearly(other) || token.quantity.isRough)
+    );
   if ([PERCENT, ABOUT].some((alike) => alike.has(token.lower) && alike.has(other.lower))) return true;
   if (token.kind === 'number' || other.kind === 'number')
     return token.kind === other.kind && token.lower.replaceAll(',', '') === other.lower.replaceAll(',', '');
@@ -177,27 +201,32 @@ function isSame(token: Token, other: Token | undefined): boolean {
   );
 }
 
+/** "Almost 5 km". */
+function isNearly({ lower }: ComparedToken): boolean {
+  return HEDGES.has(lower.split(' ', 1)[0] ?? '');
+}
+
 const HELPERS = words('is are was were be been has have had do does did');
 
 function isHelper(lower: string | undefined): boolean {
   return lower !== undefined && HELPERS.has(lower);
 }
 
-function isNegator({ lower }: Token): boolean {
+function isNegator({ lower }: ComparedToken): boolean {
   return NEGATORS.has(lower) || lower.endsWith("n't");
 }
 
 /** "Has yet to approve it": it was not done. */
-function isYetTo(tokens: readonly Token[]): boolean {
+function isYetTo(tokens: readonly ComparedToken[]): boolean {
   return tokens.some(({ lower }, at) => lower === 'yet' && tokens[at + 1]?.lower === 'to');
 }
 
-function isHedge({ lower }: Token): boolean {
+function isHedge({ lower }: ComparedToken): boolean {
   return HEDGES.has(lower);
 }
 
 /** What follows in the same clause limits or denies what was said. */
-function takesBack(rest: readonly Token[]): boolean {
+function takesBack(rest: readonly ComparedToken[]): boolean {
   const end = rest.findIndex(({ text }) => text === ';' || text === ',');
   const clause = rest.slice(0, end === -1 ? undefined : end + 3);
   return clause.some((token) => LIMITS.has(token.lower) || isNegator(token));

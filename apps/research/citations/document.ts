@@ -1,8 +1,13 @@
 import { lazy } from '@trunkline/std';
 import { isSurelyIn, mayBeEnglish, type Span, sentenceSpans } from '../text/sentences.ts';
 import { hasUnreadNumber, isOfYears, NUMBER_LANGUAGES, sharesIn, spelledNumbers } from './number-words.ts';
+import { comparedTokens, quantityAt } from './quantities.ts';
+import { compareQuantities } from './quantity-comparison.ts';
+import type { Quantity } from './quantity-joins.ts';
+import { type Notation, notationOf } from './quantity-words.ts';
 import { isWorkedOut } from './rounding.ts';
-import { covers, type Figure, type Statement, statementOf, tokensOf } from './statement.ts';
+import { covers, type Figure, lowerText, type Statement, statementOf, tokensOf } from './statement.ts';
+import { textsWithUnits } from './table-units.ts';
 
 const MOST_VALUES = 20_000;
 
@@ -54,9 +59,10 @@ export function skeletonOf(lower: string): string {
 /** `isWhole`: nothing of the page or file is missing in the text, so that what it lacks is not there. */
 export function prepareDocument(title: string, text: string, isWhole = true): CheckedDocument {
   const spans = sentenceSpans(text);
+  const texts = textsWithUnits(spans.slice(0, MOST_SENTENCES), text);
   const sentences = spans
     .slice(0, MOST_SENTENCES)
-    .map((span) => ({ span, statement: statementOf(span.text) }));
+    .map((span, index) => ({ span, statement: statementOf(texts[index] ?? span.text) }));
   const statements = sentences.map(({ statement }) => statement);
   const inventory = lazy(() =>
     inventoryOf(title, text, statements, isWhole && spans.length <= MOST_SENTENCES),
@@ -96,6 +102,7 @@ export function plainClaim(text: string, kind: 'line' | 'cell' = 'line'): string
 interface Inventory {
   text: string;
   isEnglish: boolean;
+  notation: Notation;
   stems: ReadonlySet<string>;
   /** Every word in lower case, those of the title too. */
   words: ReadonlySet<string>;
@@ -140,6 +147,7 @@ function inventoryOf(
   return {
     text: `${title}\n${text}`,
     isEnglish,
+    notation: notationOf(text),
     stems: new Set(tokens.map(({ stem }) => stem)),
     words: new Set(all.map(({ lower }) => lower)),
     capitals: inside.filter(({ capital }) => capital).length / Math.max(1, inside.length),
@@ -184,10 +192,24 @@ export function missingFigure(claim: Statement, page: Inventory): string | undef
 
 /** Figures of the claim that the text lacks, as they are or in another unit. */
 export function absentFigures(claim: Statement, page: Inventory): Figure[] {
-  return claim.figures.filter((figure) =>
-    figure.isYear
+  const tokens = comparedTokens(claim, notationOf(lowerText(claim), page.notation));
+  return claim.figures.filter((figure) => {
+    const quantity = quantityAt(tokens, figure.at);
+    if (quantity !== undefined && isOnPage(quantity, page)) return false;
+    return figure.isYear && quantity?.isYear !== false
       ? !isEndOfSeason(figure, claim) && isYearAbsent(figure, page)
-      : isExact(figure, claim) && !follows(figure, page.values),
+      : isExact(figure, claim) && !follows(figure, page.values);
+  });
+}
+
+/** In whatever unit or notation. */
+export function isOnPage(quantity: Quantity, { statements, notation }: Inventory): boolean {
+  return statements.some((statement) =>
+    comparedTokens(statement, notation).some(
+      (token) =>
+        token.quantity !== undefined &&
+        ['same', 'open'].includes(compareQuantities(quantity, token.quantity, true) ?? ''),
+    ),
   );
 }
 

@@ -1,6 +1,17 @@
-import { mayBeEnglish } from '../text/sentences.ts';
-import { type CheckedDocument, countsYears, derives, follows, isYearValue, NEAR_YEARS } from './document.ts';
+import {
+  type CheckedDocument,
+  countsYears,
+  derives,
+  follows,
+  isOnPage,
+  isYearValue,
+  NEAR_YEARS,
+} from './document.ts';
 import { mayCountYears, sharesIn, spelledNumbers } from './number-words.ts';
+import { comparedTokens, quantityAt } from './quantities.ts';
+import { areMeasured, compareQuantities, hasScale, valuesInUnitOf } from './quantity-comparison.ts';
+import type { Quantity } from './quantity-joins.ts';
+import { notationOf } from './quantity-words.ts';
 import { areRounded, isWorkedOut, scaled, scaleWords, type Term } from './rounding.ts';
 import { covers, type Figure, lowerText, type Statement, type Token, tokensOf } from './statement.ts';
 import { isPercentWord, unitOf as measureNamed, ratiosOf, type Unit } from './units.ts';
@@ -14,8 +25,13 @@ export function isElsewhere(
 ): boolean {
   const here = figuresOf(near, document);
   const onPage = new Set(document.inventory.values);
-  const known = ownFigures(claim, document).filter(
-    ({ values, isYear }) => !isYear && values.some((value) => value >= 10 && onPage.has(value)),
+  const own = ownFigures(claim, document);
+  const known = own.filter(
+    ({ values, isYear, quantity }) =>
+      !isYear &&
+      values.some((value) => value >= 10 && onPage.has(value)) &&
+      // "29 years" are not the 29 metres of a page.
+      (quantity === undefined || !areMeasured(quantity, quantity) || isOnPage(quantity, document.inventory)),
   );
   const parts = partsOf(near, document);
   const isHere = (figure: UnitFigure) =>
@@ -58,13 +74,16 @@ function isOfAnotherPart(
 function figuresOf(
   statements: readonly Statement[],
   { title, inventory }: CheckedDocument,
-  isEnglish = inventory.isEnglish,
   near = statements,
+  notation = inventory.notation,
 ): UnitFigure[] {
+  const { isEnglish } = notation;
   const isScaleNamed = [...near.flatMap(({ tokens }) => tokens), ...tokensOf(title)].some(({ lower }) =>
     scaleWords().has(lower),
   );
-  return statements.flatMap(({ figures, tokens }) => {
+  return statements.flatMap((statement) => {
+    const { figures, tokens } = statement;
+    const compared = comparedTokens(statement, notation);
     const spelled = spelledNumbers(tokens, isEnglish).map(({ value, text, from, at }) => ({
       values: [value],
       text,
@@ -81,6 +100,7 @@ function figuresOf(
       measure: measureOf(tokens[figure.at + 1], tokens[figure.at + 2], isEnglish),
       before: tokens[figure.at - 1],
       isDay: isDayOfDate(figure, tokens),
+      quantity: quantityAt(compared, figure.at),
       isScaleNamed,
       // What a unit means is known of English alone.
       mayBeYears: !isEnglish || mayCountYears(tokens, figure.at, from),
@@ -90,7 +110,8 @@ function figuresOf(
 
 /** "Billion" is another number in other languages: the claim may be written in another one than the page. */
 function figuresOfClaim(claim: Statement, document: CheckedDocument): UnitFigure[] {
-  return figuresOf([claim], document, document.inventory.isEnglish && mayBeEnglish(lowerText(claim)));
+  const notation = notationOf(lowerText(claim), document.inventory.notation);
+  return figuresOf([claim], document, [claim], notation);
 }
 
 /** Smaller numbers in words are often no more than a way to speak, or follow from what a page says. */
@@ -108,11 +129,14 @@ function partsOf(statements: readonly Statement[], { inventory }: CheckedDocumen
   return statements.flatMap(({ tokens }) => sharesIn(tokens, inventory.isEnglish));
 }
 
-/** Without those behind a name, which may be a part of it: "Apollo 11". */
+/** Without those behind a name, which may be a part of it: "Apollo 11". In German a noun is no name: "der Kanal 45 Meilen". */
 function countsOf(figures: readonly UnitFigure[], document: CheckedDocument): UnitFigure[] {
   return figures.filter(
-    ({ before, isSpelled }) =>
-      isSpelled || before?.capital !== true || (before.first && !document.inventory.names.has(before.lower)),
+    ({ before, isSpelled, quantity }) =>
+      isSpelled ||
+      (!document.inventory.isEnglish && areMeasured(quantity, quantity)) ||
+      before?.capital !== true ||
+      (before.first && !document.inventory.names.has(before.lower)),
   );
 }
 
@@ -134,6 +158,7 @@ interface UnitFigure extends Figure {
   measure: Unit | undefined;
   before: Token | undefined;
   isDay: boolean;
+  quantity: Quantity | undefined;
   /** Its text or title names a scale, such as "million", somewhere. */
   isScaleNamed: boolean;
   mayBeYears: boolean;
@@ -158,7 +183,7 @@ export function otherFigure(
 ): string | undefined {
   const own = ownFigures(claim, document);
   const isCounting = countsYears(near.map(lowerText).join(' '), document.inventory.isEnglish);
-  const shown = figuresOf(here, document, document.inventory.isEnglish, near);
+  const shown = figuresOf(here, document, near);
   const around = figuresOf(near, document);
   const inYears = yearCounts(countsOf(shown, document));
   const parts = partsOf(near, document);
@@ -168,14 +193,15 @@ export function otherFigure(
   const strange = countsOf(shown, document).filter(
     (figure) => mayBeRival(figure, document) && !figureFollows(figure, claimed, []),
   );
-  const hasRival = (figure: UnitFigure) =>
-    strange.some((other) => isOfItsKind(figure, other) && !(isCounting && mayCountFrom(figure, other)));
-  const isMissing = (figure: UnitFigure) => !isSaid(figure, around) && hasRival(figure);
+  const hasRival = (figure: UnitFigure, isRival = isOfItsKind) =>
+    strange.some((other) => isRival(figure, other) && !(isCounting && mayCountFrom(figure, other)));
+  const isMissing = (figure: UnitFigure) =>
+    !isSaid(figure, around) && (hasRival(figure) || hasRival(figure, isComparable));
   const missing = own.find(isMissing);
   if (missing !== undefined) return missing.text;
   // A figure beside what is shown may be another's.
   if (own.some((figure) => isSaid(figure, shown))) return undefined;
-  return own.find(hasRival)?.text;
+  return own.find((figure) => hasRival(figure))?.text;
 }
 
 /**
@@ -194,7 +220,10 @@ function figureFollows(figure: UnitFigure, among: readonly UnitFigure[], parts: 
   if (among.some((other) => isAlike(figure, other))) return true;
   if (figure.isYear) return false;
   const others = among.filter(
-    (other) => other.unit !== figure.unit && ratiosBetween(figure, other) === undefined,
+    (other) =>
+      other.unit !== figure.unit &&
+      comparisonOf(figure, other) === undefined &&
+      ratiosBetween(figure, other) === undefined,
   );
   return (
     among.some((other) => other.unit !== figure.unit && isRoundedAtScale(figure, other)) ||
@@ -204,7 +233,13 @@ function figureFollows(figure: UnitFigure, among: readonly UnitFigure[], parts: 
     ) ||
     derives(
       figure,
-      among.flatMap(({ values }) => values),
+      among.flatMap(({ values, quantity }) => [
+        ...values,
+        // "55 minutes" are a quarter of an hour and 40 minutes.
+        ...(figure.quantity === undefined || quantity === undefined
+          ? []
+          : valuesInUnitOf(figure.quantity, quantity)),
+      ]),
     ) ||
     isCombined(figure, among, parts)
   );
@@ -235,6 +270,8 @@ function isYearsFrom({ values: [year = 0], isYear }: Figure, shown: readonly Fig
 
 /** The same value, a year of the figure's decade, or one of them is the other rounded. */
 function isAlike(figure: UnitFigure, other: UnitFigure): boolean {
+  const compared = comparisonOf(figure, other);
+  if (compared !== undefined) return compared;
   const ratios = ratiosBetween(figure, other) ?? [1];
   return figure.values.some((value) =>
     other.values.some(
@@ -244,6 +281,15 @@ function isAlike(figure: UnitFigure, other: UnitFigure): boolean {
         (!figure.isYear && !other.isYear && ratios.some((ratio) => areRounded(scaled(value, ratio), each))),
     ),
   );
+}
+
+/** By their units or scales; undefined where the words behind them are not known well enough. */
+function comparisonOf({ quantity: own }: UnitFigure, { quantity: theirs }: UnitFigure): boolean | undefined {
+  if (own === undefined || theirs === undefined) return undefined;
+  const found = [compareQuantities(own, theirs, true), compareQuantities(theirs, own, true)];
+  if (found.includes('same')) return true;
+  const isKnown = areMeasured(own, theirs) || (hasScale(own) && hasScale(theirs));
+  return isKnown ? found.includes('open') : undefined;
 }
 
 /** Only the one without a scale may have that of its text. */
@@ -262,7 +308,10 @@ function isRoundedAtScale(figure: UnitFigure, other: UnitFigure): boolean {
 }
 
 /** The values with the word behind them, such as "million"; "billion" is one of two numbers. */
-function scaledValues({ values, measure }: UnitFigure): { scale: number; value: number }[] {
+function scaledValues({ values, measure, quantity }: UnitFigure): { scale: number; value: number }[] {
+  // "£2.17m" has no word.
+  if (measure?.kind !== 'number' && quantity !== undefined && quantity.scale > 1)
+    return quantity.values.map((value) => ({ scale: quantity.scale, value }));
   const scales = measure?.kind === 'number' ? measure.factors : new Set([1]);
   return [...scales].flatMap((scale) => values.map((value) => ({ scale, value: scaled(value, scale) })));
 }
@@ -279,6 +328,14 @@ function isOfItsKind(figure: UnitFigure, other: UnitFigure): boolean {
   if (figure.isSpelled || (other.isSpelled && rival < LEAST_SPELLED)) return false;
   const top = SPELLED.find((limit) => value < limit);
   return top === undefined ? rival >= (SPELLED.at(-1) ?? 0) : rival < top;
+}
+
+/** Both measure the same: lengths, or lengths of time. */
+function isComparable({ quantity: own }: UnitFigure, { quantity: theirs }: UnitFigure): boolean {
+  return (
+    areMeasured(own, theirs) &&
+    own?.measures.some(({ kind }) => theirs?.measures.some((other) => other.kind === kind)) === true
+  );
 }
 
 const SPELLED = [10, LEAST_SPELLED, 100];

@@ -336,6 +336,15 @@ export function sharesIn(tokens: readonly Token[], isEnglish: boolean): number[]
   });
 }
 
+/** The share that the two words from this place on name, such as "a third" and "two thirds". */
+export function partAt(tokens: readonly Token[], at: number, isEnglish: boolean): number | undefined {
+  const { numbers, parts } = wordsIn(isEnglish);
+  const [first = '', second = ''] = [tokens[at]?.lower, tokens[at + 1]?.lower];
+  const count = parts.get(second);
+  const named = /^(?:an?|ein\p{L}*|une?)$/u.test(first) ? 1 : numbers.get(first);
+  return count === undefined || named === undefined || named >= count ? undefined : named / count;
+}
+
 /** Whether the number at this place may count years, in English: "three years", "aged 69", "Smith, 69," or at the end. */
 export function mayCountYears(tokens: readonly Token[], at: number, from = at): boolean {
   const next = tokens[at + 1];

@@ -12,7 +12,7 @@ function isRounded(value: number, exact: number): boolean {
 const MOST_ROUNDED = 0.1;
 
 /** Half of its last digit that is not a zero, and at most a share of it. */
-function toleranceOf(value: number, share: number): number {
+export function toleranceOf(value: number, share: number): number {
   const [, zeros = '', decimals = ''] = /^-?\d*?(0*)(?:\.(\d+))?$/.exec(String(value)) ?? [];
   const step = 10 ** (decimals === '' ? zeros.length : -decimals.length);
   return Math.min(step / 2, Math.abs(value) * share);

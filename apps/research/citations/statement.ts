@@ -95,10 +95,12 @@ export interface Token {
   first: boolean;
   /** Carries meaning of its own. */
   content: boolean;
+  /** Stands right behind a digit, as in "1.2m". */
+  isGlued?: true;
 }
 
 const TOKEN =
-  /(?<!\p{Nd})\p{Nd}{1,3}(?:[ \u00A0\u2009\u202F]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?|\p{Nd}+(?:[.,'’٫٬]\p{Nd}+)*|[〇零一二三四五六七八九十百千]{2,}|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%٪$€£¥°,;:()]/gu;
+  /(?<!\p{Nd})\p{Nd}{1,3}(?:[ \u00A0\u2009\u202F]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?|\p{Nd}+(?:[.,'’٫٬]\p{Nd}+)*|[〇零一二三四五六七八九十百千]{2,}|(?<!\p{L})(?:[kcdmµ]?m|ft|mi|yd|in)[²³]|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%٪$€£¥°,;:()]/gu;
 
 export function tokensOf(sentence: string): Token[] {
   const tokens: Token[] = [];
@@ -107,6 +109,7 @@ export function tokensOf(sentence: string): Token[] {
   for (const { 0: text, index } of written.matchAll(TOKEN)) {
     const token = tokenOf(text, first);
     if (token.kind === 'word') first = false;
+    if (token.kind === 'word' && /\p{Nd}/u.test(written[index - 1] ?? '')) token.isGlued = true;
     if (token.kind === 'number' && isNegative(written, index)) token.lower = `-${token.lower}`;
     tokens.push(token);
   }
@@ -139,13 +142,18 @@ const PARTS: Readonly<Record<string, number>> = {
   '⅘': 0.8,
   '⅒': 0.1,
 };
-const UNUSUAL = /[¼½¾⅛⅜⅝⅞⅕⅖⅗⅘⅒\uFF05\uFF10-\uFF19\u{1D7CE}-\u{1D7FF}]|\d [1-9][/⁄]\d/u;
+const UNUSUAL = /[¼½¾⅛⅜⅝⅞⅕⅖⅗⅘⅒\uFF05\uFF10-\uFF19\u{1D7CE}-\u{1D7FF}℃℉\u3380-\u33DF]|\d [1-9][/⁄]\d|m[23]/u;
+/** Symbols that are one sign: "㎞", "℃"; and powers in plain digits: "km2". */
+const ONE_SIGN = /[℃℉\u3380-\u33DF]/gu;
+const PLAIN_POWER = /(?<=\p{Nd}\s?)([kcmd]?m)([23])(?![\p{L}\p{Nd}])/gu;
 
 /** Digits of full width or in bold as usual ones, and "2½" and "2 1/2" as 2.5; thirds have no such form. */
 function plainNumbers(sentence: string): string {
   if (!UNUSUAL.test(sentence)) return sentence;
   return sentence
     .replace(OTHER_DIGITS, (digit) => digit.normalize('NFKC'))
+    .replace(ONE_SIGN, (sign) => sign.normalize('NFKD'))
+    .replace(PLAIN_POWER, (_, unit: string, power: string) => `${unit}${power === '2' ? '²' : '³'}`)
     .replace(
       FRACTION,
       (_, close: string | undefined, apart: string | undefined, part: string) =>

@@ -1,7 +1,11 @@
 import type { Span } from '../text/sentences.ts';
 import { isUnspaced } from '../text/words.ts';
 import { type CheckedDocument, ROUNDED } from './document.ts';
+import { comparedTokens } from './quantities.ts';
+import { type Comparison, readQuantities } from './quantity-comparison.ts';
+import type { Notation } from './quantity-words.ts';
 import { type Figure, readingsOf, type Statement, statementOf, tokensOf } from './statement.ts';
+import { cellsOf, isTableHead, isTableRow } from './table-units.ts';
 
 /** A row of a table of the page, below its head. */
 interface TableRow {
@@ -40,11 +44,28 @@ export function readCell(
         )
       : [],
   );
-  const same = found.find(({ cell }) => plain(cell) === wanted);
+  const { notation } = document.inventory;
+  const readings = found.map(({ cell, span }) => ({
+    reading: compareCells(value, cell, notation),
+    cell,
+    span,
+  }));
+  const same = readings.find(({ cell, reading }) => plain(cell) === wanted || reading === 'same');
   if (same !== undefined) return { reading: 'same', span: same.span };
-  const [other] = found;
-  const isOther = found.length > 0 && found.every(({ cell }) => isOtherFigure(value, cell));
+  const [other] = readings;
+  const isOther =
+    found.length > 0 &&
+    readings.every(({ cell, reading }) => isOtherFigure(value, cell) || reading === 'other');
   return isOther && other !== undefined ? { reading: 'figure', span: other.span } : undefined;
+}
+
+/** Of cells that have nothing but a number and its unit. */
+function compareCells(value: string, cell: string, notation: Notation): Comparison | undefined {
+  if (![value, cell].every((text) => /^[\p{L}\p{M}\p{Nd}\s.,'’°%²³-]+$/u.test(text) && !/^[.,-]/.test(text)))
+    return undefined;
+  const [own = [], theirs = []] = [value, cell].map((text) => comparedTokens(statementOf(text), notation));
+  const haveUnits = [own, theirs].every(([first]) => (first?.quantity?.measures.length ?? 0) > 0);
+  return haveUnits ? readQuantities(own, theirs) : undefined;
 }
 
 /** Whether a cell of the report is the page's but for its one number, which is not that of the page rounded. */
@@ -137,8 +158,8 @@ function readTables({ text, sentences, title }: CheckedDocument): Tables {
   );
   let heads: readonly string[] | undefined;
   for (const [index, { span, statement }] of sentences.entries()) {
-    const isRow = span.text.startsWith('|') && span.text.endsWith('|');
-    const isHead = isRow && /^\s*\|\s*:?-{2,}/.test(text.slice(span.end, sentences[index + 1]?.span.start));
+    const isRow = isTableRow(span);
+    const isHead = isTableHead(span, text, sentences[index + 1]?.span);
     if (!isRow) heads = undefined;
     if (isHead) heads = cellsOf(span.text).map((cell) => plain(cell));
     if (!isRow || isHead || heads === undefined) {
@@ -158,11 +179,4 @@ function readTables({ text, sentences, title }: CheckedDocument): Tables {
 /** Whether words name a row; "1" and "a" stand in many sentences. */
 function isTelling(subject: readonly string[]): boolean {
   return subject.some((word) => /^\p{L}/u.test(word) && (word.length >= 3 || isUnspaced(word)));
-}
-
-function cellsOf(row: string): string[] {
-  return row
-    .slice(1, -1)
-    .split('|')
-    .map((cell) => cell.trim());
 }

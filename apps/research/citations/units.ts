@@ -1,6 +1,15 @@
 import { lazy } from '@trunkline/std';
 import { isStopWord } from '../text/words.ts';
 import { scaleWords } from './rounding.ts';
+import {
+  MEASURES,
+  type Measure,
+  measureOfSymbol,
+  measuresNamed,
+  powerBefore,
+  powerBehind,
+  powerOf,
+} from './unit-names.ts';
 
 /** A unit as far as it can be compared: those of one kind measure the same thing. */
 export interface Unit {
@@ -10,71 +19,34 @@ export interface Unit {
   factors: ReadonlySet<number>;
 }
 
-/** Units that Intl knows the names of, by what they measure, and their size. */
-const MEASURES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  length: {
-    meter: 1,
-    kilometer: 1000,
-    centimeter: 0.01,
-    millimeter: 0.001,
-    mile: 1609.344,
-    yard: 0.9144,
-    foot: 0.3048,
-    inch: 0.0254,
-  },
-  mass: { gram: 1, kilogram: 1000, pound: 453.592, ounce: 28.3495 },
-  volume: { liter: 1, milliliter: 0.001, gallon: 3.78541 },
-  area: { hectare: 1, acre: 0.404686 },
-  time: { second: 1, minute: 60, hour: 3600, day: 86_400, week: 604_800, month: 2_629_800, year: 31_557_600 },
-  data: { byte: 1, kilobyte: 1e3, megabyte: 1e6, gigabyte: 1e9, terabyte: 1e12, petabyte: 1e15 },
-};
-
 const LANGUAGES = 'en en-GB de fr es it pt nl sv pl ru ja zh'.split(' ');
-
-/** British and American English differ in "metre" and "litre". */
-const englishMeasures = lazy(() => measuresOf(LANGUAGES.filter((language) => language.startsWith('en'))));
-const allMeasures = lazy(() => measuresOf(LANGUAGES));
-
-/** The kind and size of units by their names. A name that is a word of another kind too, such as "in", is none. */
-function measuresOf(languages: readonly string[]): ReadonlyMap<string, { kind: string; factor: number }> {
-  const words = new Map<string, { kind: string; factor: number }>();
-  const unsure = new Set<string>();
-  for (const [kind, units] of Object.entries(MEASURES))
-    for (const [unit, factor] of Object.entries(units))
-      for (const word of languages.flatMap((language) => namesOf(unit, language))) {
-        const known = words.get(word);
-        if (isStopWord(word) || (known !== undefined && known.factor !== factor)) unsure.add(word);
-        words.set(word, { kind, factor });
-      }
-  for (const word of unsure) words.delete(word);
-  return words;
-}
 
 /** "Percent", "per cent", "Prozent", "pour cent". */
 const percentWords = lazy(
-  () =>
-    new Set([
-      '%',
-      '٪',
-      'percent',
-      ...LANGUAGES.flatMap((language) => namesOf('percent', language, /^[\p{L}\p{M} ]{2,}$/u)),
-    ]),
+  () => new Set(['%', '٪', 'percent', ...LANGUAGES.flatMap((language) => percentNames(language))]),
 );
 
-/** Whether the words, of which the second may be missing, make a figure before them a percentage. */
-export function isPercentWord(first: string | undefined, second: string | undefined): boolean {
-  return first !== undefined && (percentWords().has(first) || percentWords().has(`${first} ${second}`));
-}
-
-function namesOf(unit: string, language: string, form = /^[\p{L}\p{M}]{2,}$/u): string[] {
+function percentNames(language: string): string[] {
   return (['long', 'short'] as const).flatMap((unitDisplay) => {
-    const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay });
+    const format = new Intl.NumberFormat(language, { style: 'unit', unit: 'percent', unitDisplay });
     return [1, 2, 5].flatMap((value) => {
       const name = format.formatToParts(value).find(({ type }) => type === 'unit')?.value ?? '';
       const word = name.toLowerCase().replaceAll('.', '').trim();
-      return form.test(word) ? [word] : [];
+      return /^[\p{L}\p{M} ]{2,}$/u.test(word) ? [word] : [];
     });
   });
+}
+
+/** Whether the words, of which the second may be missing, make a figure before them a percentage. */
+export function isPercentWord(first: string | undefined, second: string | undefined): boolean {
+  return percentLength(first, second) > 0;
+}
+
+/** How many of the two words say that a figure before them is a percentage. */
+export function percentLength(first: string | undefined, second: string | undefined): 0 | 1 | 2 {
+  if (first === undefined) return 0;
+  if (percentWords().has(first)) return 1;
+  return percentWords().has(`${first} ${second}`) ? 2 : 0;
 }
 
 /** Prefixes of the International System, as languages write them in units: "mégawatts", "Gigawatt", "megavatios". */
@@ -90,6 +62,20 @@ const PREFIXED = new RegExp(`^(${Object.keys(PREFIXES).join('|')})?([a-z]{4,}?)s
 /** Symbols: "MWh" and "GWh", "kHz" and "MHz". A small m may be lost, so that thousandths are left out. */
 const SYMBOL = /^([kmgt])(w|wh|hz|v|va|j|pa|bq|ev)$/;
 const SYMBOLS: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, g: 1e9, t: 1e12 };
+/** Units that are written out too, by their symbols. */
+const STOCKS: Readonly<Record<string, string>> = {
+  watt: 'w',
+  vatio: 'w',
+  wattstunde: 'wh',
+  wattstunden: 'wh',
+  hertz: 'hz',
+  hercio: 'hz',
+  volt: 'v',
+  voltio: 'v',
+  joule: 'j',
+  julio: 'j',
+  pascal: 'pa',
+};
 
 /** Whether a word is the symbol of a unit, which has capitals and is no name: "MWh". */
 export function isSymbol(lower: string): boolean {
@@ -100,16 +86,78 @@ export function isSymbol(lower: string): boolean {
 export function unitOf(word: string, isEnglish: boolean): Unit | undefined {
   const scale = (isEnglish ? scaleWords('en').get(word) : undefined) ?? scaleWords().get(word);
   if (scale !== undefined) return { word, kind: 'number', factors: scale };
-  const known = (isEnglish ? englishMeasures() : allMeasures()).get(word);
-  if (known !== undefined) return { word, kind: known.kind, factors: new Set([known.factor]) };
+  const [known, ...more] = measuresNamed(word, isEnglish);
+  if (known !== undefined && more.length === 0)
+    return { word, kind: known.kind, factors: new Set(known.factors) };
   const plain = word.normalize('NFD').replace(/\p{M}/gu, '');
   const [, symbol = '', base] = SYMBOL.exec(plain) ?? [];
   if (base !== undefined) return { word, kind: base, factors: new Set([SYMBOLS[symbol] ?? 1]) };
   const [, prefix = '', stock] = PREFIXED.exec(plain) ?? [];
   return stock === undefined || isStopWord(word)
     ? undefined
-    : { word, kind: stock, factors: new Set([PREFIXES[prefix] ?? 1]) };
+    : { word, kind: STOCKS[stock] ?? stock, factors: new Set([PREFIXES[prefix] ?? 1]) };
 }
+
+/** A word of a text, as far as units need it. */
+interface UnitWord {
+  text: string;
+  lower: string;
+}
+
+/** Words of a name at most: "sq mi", "degrees Celsius", "миль в час". */
+const LONGEST = 3;
+
+/** The units that the words from this place on may name, and how many words that takes. */
+export function measuresAt(
+  words: readonly UnitWord[],
+  at: number,
+  isEnglish: boolean,
+): { measures: readonly Measure[]; length: number } | undefined {
+  const word = words[at];
+  if (word === undefined) return undefined;
+  const before = powerBefore(word.lower);
+  if (before !== undefined) {
+    const place = before.rest === '' ? at + 1 : at;
+    const named = before.rest === '' ? plainAt(words, place, isEnglish) : nameOf(before.rest, isEnglish);
+    const measures = named?.measures.flatMap((each) => powerOf(each, before.power) ?? []) ?? [];
+    // "kw" is short for square in Polish, and a kilowatt.
+    if (measures.length > 0 && named !== undefined) return { measures, length: place - at + named.length };
+  }
+  const plain = plainAt(words, at, isEnglish);
+  if (plain === undefined) return undefined;
+  const power = powerBehind(words[at + plain.length]?.lower ?? '');
+  if (power === undefined) return plain;
+  const measures = plain.measures.flatMap((each) => powerOf(each, power) ?? []);
+  return measures.length === 0 ? plain : { measures, length: plain.length + 1 };
+}
+
+function nameOf(name: string, isEnglish: boolean): ReturnType<typeof measuresAt> {
+  const measures = measuresNamed(name, isEnglish);
+  return measures.length === 0 ? undefined : { measures, length: 1 };
+}
+
+function plainAt(words: readonly UnitWord[], at: number, isEnglish: boolean): ReturnType<typeof measuresAt> {
+  for (let length = LONGEST; length > 0; length -= 1) {
+    const name = words.slice(at, at + length).map(({ lower }) => lower);
+    const measures = name.length < length ? [] : measuresNamed(name.join(' '), isEnglish);
+    if (measures.length > 0) return { measures, length };
+  }
+  const { text = '', lower = '' } = words[at] ?? {};
+  const symbol = measureOfSymbol(text);
+  if (symbol !== undefined) return { measures: [symbol], length: 1 };
+  const unit = unitOf(lower, isEnglish);
+  // Any long word may be the stock of a unit.
+  if (unit === undefined || !STOCK_KINDS.has(unit.kind)) return undefined;
+  const hour = measuresNamed(words[at + 1]?.lower ?? '', isEnglish).find(({ kind }) => kind === 'time');
+  if (unit.kind !== 'w' || hour === undefined)
+    return { measures: [{ kind: unit.kind, factors: [...unit.factors] }], length: 1 };
+  // "Gigawatt hours".
+  const factors = [...unit.factors].flatMap((size) => hour.factors.map((time) => (size * time) / HOUR));
+  return { measures: [{ kind: 'wh', factors }], length: 2 };
+}
+
+const STOCK_KINDS: ReadonlySet<string> = new Set(Object.values(STOCKS));
+const HOUR = 3600;
 
 /** Whether it is a word for things that are counted, not measured: "118 people". */
 function isCount({ kind, factors }: Unit): boolean {

@@ -201,6 +201,29 @@ function frequentShares(text: string): Record<string, number> {
   );
 }
 
+/** A language of each script that one language is mostly written in, as far as this program reads it. */
+const BY_SCRIPT: readonly (readonly [RegExp, string])[] = [
+  [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]/u, 'ja'],
+  [/\p{Script=Cyrillic}/u, 'ru'],
+  [/[\p{Script=Thai}]/u, 'th'],
+  [/\p{Script=Arabic}/u, 'ar'],
+  [/\p{Script=Hangul}/u, 'ko'],
+  [/\p{Script=Hebrew}/u, 'he'],
+  [/\p{Script=Devanagari}/u, 'hi'],
+  [/\p{Script=Greek}/u, 'el'],
+];
+
+/** The language that a text is most likely written in, as far as numbers are written by it; undefined where nothing tells. */
+export function likelyLanguage(text: string): string | undefined {
+  const script = BY_SCRIPT.find(([letters]) => isWrittenIn(letters, text));
+  if (script !== undefined) return script[1];
+  if (!isWrittenIn(LATIN, text)) return undefined;
+  const [[language = '', share = 0] = [], [, next = 0] = []] = Object.entries(frequentShares(text)).toSorted(
+    ([, left], [, right]) => right - left,
+  );
+  return share > next ? language : undefined;
+}
+
 /** The share of frequent words from which a text is in a language; those of English stand in few others. */
 const LEAST_FREQUENT = 0.12;
 const LEAST_ENGLISH = 0.07;

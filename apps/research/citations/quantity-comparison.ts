@@ -1,0 +1,156 @@
+import { COUNT, type ComparedToken, SHARE } from './quantities.ts';
+import type { Quantity } from './quantity-joins.ts';
+import { scaled, toleranceOf } from './rounding.ts';
+import type { Measure } from './unit-names.ts';
+
+/** What comparing two quantities tells: the same, the same as far as a judge says so, or another one. */
+export type Comparison = 'same' | 'open' | 'other';
+
+/**
+ * Whether a claim's quantity is that of a page, in whatever unit and notation. Undefined where nobody can say: one of the two has
+ * a unit, and the other none that is known. `isLenient`: either may be the other rounded, as far as a judge says so.
+ */
+export function compareQuantities(
+  claim: Quantity,
+  page: Quantity,
+  isLenient = false,
+): Comparison | undefined {
+  const [own, theirs] = [measuresOf(claim), measuresOf(page)];
+  const found: Comparison[] = [];
+  let isComparable = false;
+  for (const left of own)
+    for (const right of theirs) {
+      if (left.kind !== right.kind) continue;
+      isComparable = true;
+      found.push(...comparisonsOf([claim, left], [page, right], isLenient));
+    }
+  if (!isComparable) return areMeasured(claim, page) ? 'other' : undefined;
+  return RANKED.find((each) => found.includes(each));
+}
+
+/**
+ * What a sentence or cell of the same words says, whose quantities may be written in another unit or notation. Undefined where
+ * other words differ, or more than one quantity.
+ */
+export function readQuantities(
+  claim: readonly ComparedToken[],
+  page: readonly ComparedToken[],
+): Comparison | undefined {
+  const [own, theirs] = [claim, page].map((tokens) =>
+    tokens.filter(({ kind, quantity }) => kind !== 'mark' || quantity !== undefined),
+  );
+  if (own === undefined || theirs === undefined || own.length !== theirs.length) return undefined;
+  if (!own.some(({ quantity }) => quantity !== undefined)) return undefined;
+  const readings = own.map((token, at) => readingOf(token, theirs[at]));
+  if (readings.includes(undefined)) return undefined;
+  const others = readings.filter((reading) => reading === 'other').length;
+  if (others > 0) return others === 1 ? 'other' : undefined;
+  return readings.includes('open') ? 'open' : 'same';
+}
+
+function readingOf(token: ComparedToken, other: ComparedToken | undefined): Comparison | undefined {
+  if (token.lower === other?.lower) return 'same';
+  if (token.quantity === undefined || other?.quantity === undefined) return undefined;
+  const compared = compareQuantities(token.quantity, other.quantity);
+  // What is about so much on the page may be another number.
+  return compared === 'same' && other.quantity.isRough && !token.quantity.isRough ? 'open' : compared;
+}
+
+/** Whether the units of both are known, so that comparing them says all. */
+export function areMeasured(one: Quantity | undefined, other: Quantity | undefined): boolean {
+  return [one, other].every(
+    (each) =>
+      each !== undefined &&
+      each.measures.length > 0 &&
+      each.measures.every(({ kind }) => kind !== COUNT && kind !== SHARE),
+  );
+}
+
+/** The values of the second in the unit of the first, where both measure the same. */
+export function valuesInUnitOf(own: Quantity, other: Quantity): number[] {
+  return own.measures.flatMap((left) =>
+    other.measures.flatMap((right) =>
+      left.kind === right.kind && left.offset === right.offset
+        ? left.factors.flatMap((size) =>
+            right.factors.flatMap((theirs) => other.values.map((value) => scaled(value, theirs / size))),
+          )
+        : [],
+    ),
+  );
+}
+
+/** Written with a scale such as "million", or with a sign that may be one. */
+export function hasScale({ scale, measures }: Quantity): boolean {
+  return scale > 1 || measures.some(({ kind }) => kind === COUNT);
+}
+
+const RANKED: readonly Comparison[] = ['same', 'open', 'other'];
+
+function measuresOf({ measures }: Quantity): readonly Measure[] {
+  return measures.length === 0 ? [{ kind: COUNT, factors: [1] }] : measures;
+}
+
+function comparisonsOf(
+  [claim, left]: [Quantity, Measure],
+  [page, right]: [Quantity, Measure],
+  isLenient: boolean,
+): Comparison[] {
+  const factors = left.factors.flatMap((own) => right.factors.map((theirs) => [own, theirs] as const));
+  return factors.flatMap(([own, theirs]) => {
+    const isConverted = own !== theirs || left.offset !== right.offset || claim.scale !== page.scale;
+    const offset = (right.offset ?? 0) - (left.offset ?? 0);
+    const convert = (value: number) => scaled(value * theirs, 1 / own);
+    return claim.values.flatMap((value, place) =>
+      page.values.flatMap((other, index): Comparison[] => {
+        if (claim.isYear || page.isYear) return [value === other ? 'same' : 'other'];
+        const tolerance = convert(toleranceOf(other, MOST_ROUNDED));
+        const closely = (exact: number) =>
+          compareValues({ value, exact, tolerance, isConverted, isLenient, isRough: claim.isRough });
+        const compared = closely(convert(other) + scaled(offset, 1 / own));
+        // A dash may be a sign, or join a range.
+        const isTurned = value === -other;
+        const isLikely = place + index === 0 && claim.isSure && page.isSure;
+        // A rise by 2 °C is one by 3.6 °F.
+        const isDifference = offset !== 0 && closely(convert(other)) !== 'other';
+        if (compared === 'same') return [isLikely ? 'same' : 'open'];
+        return [isDifference || isTurned ? 'open' : compared];
+      }),
+    );
+  });
+}
+
+/** What two values may differ by, as shares of the page's. */
+const ROUNDED_SAME = 0.006;
+const CONVERTED_SAME = 0.02;
+const ROUGHLY_SAME = 0.05;
+const MOST_ROUNDED = 0.1;
+
+interface Values {
+  /** The claim's, and that of the page in the claim's unit. */
+  value: number;
+  exact: number;
+  /** Half of what the page's last digit stands for. */
+  tolerance: number;
+  isConverted: boolean;
+  isLenient: boolean;
+  isRough: boolean;
+}
+
+function compareValues({ value, exact, tolerance, isConverted, isLenient, isRough }: Values): Comparison {
+  const distance = Math.abs(value - exact);
+  const share = distance / Math.max(Math.abs(exact), Number.MIN_VALUE);
+  if (share < EQUAL) return 'same';
+  const isRounded = distance <= toleranceOf(value, MOST_ROUNDED) * (1 + EQUAL);
+  const isNear = (most: number) => isRounded && share <= most;
+  if (isRough) {
+    if (isNear(ROUGHLY_SAME)) return 'same';
+    return isNear(MOST_ROUNDED) || share <= ROUGHLY_SAME ? 'open' : 'other';
+  }
+  if (isConverted && isNear(CONVERTED_SAME)) return 'same';
+  const isEitherRounded = share <= MOST_ROUNDED && (isRounded || distance <= tolerance);
+  if (isConverted) return isEitherRounded || share <= ROUNDED_SAME ? 'open' : 'other';
+  return isNear(ROUNDED_SAME) || (isLenient && isEitherRounded) ? 'open' : 'other';
+}
+
+/** Without the error of floating point. */
+const EQUAL = 1e-6;

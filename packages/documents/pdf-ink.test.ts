@@ -1,0 +1,47 @@
+// Text of a PDF that nobody sees: what counts is what is painted, and on what.
+import { pdfDrawing } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { extract } from './read.ts';
+
+const SEEN = 'The lock is 24 m wide and was opened in 1966.';
+const GHOST = 'Nobody sees the figure 2007 here.';
+const BLACK = `0 g BT /F1 12 Tf 50 700 Td (${SEEN}) Tj ET`;
+const ghost = (before = '', size = 12) => `BT ${before} /F1 ${size} Tf 50 600 Td (${GHOST}) Tj ET`;
+const PICTURE = 'q 600 0 0 800 0 0 cm /P Do Q';
+
+const read = async (...content: string[]) =>
+  await extract({ bytes: pdfDrawing(content.join('\n')), type: 'application/pdf', name: 'a.pdf' });
+
+describe('a PDF', () => {
+  it.each([
+    ['white on paper', `1 g ${ghost()}`],
+    ['nearly white on paper', `0.99 0.98 0.99 rg ${ghost()}`],
+    ['the colour of the band below it', `0 0 0.4 rg 0 580 600 60 re f ${ghost()}`],
+    ['white on white on a colour', `0 0 0.4 rg 0 500 600 200 re f 1 g 0 580 600 60 re f ${ghost()}`],
+    ['no ink', ghost('3 Tr')],
+  ])('is without text in %s, which is counted', async (_, content) => {
+    const { text, hidden, isWhole } = await read(BLACK, content);
+    expect([text, hidden, isWhole]).toEqual([SEEN, GHOST.length, false]);
+  });
+
+  it.each([
+    ['white on a colour', `0 0 0.4 rg 0 580 600 60 re f 1 g ${ghost()}`],
+    ['white on a picture', `${PICTURE} 1 g ${ghost()}`],
+    ['white in a colour that has curves', `0 0 0.4 rg 0 580 m 300 900 600 900 600 580 c f 1 g ${ghost()}`],
+    ['white with a line round its letters', `1 g ${ghost('2 Tr')}`],
+    ['a colour on paper', `0.7 g ${ghost()}`],
+    ['the layer of text over a scan', `${PICTURE} ${ghost('3 Tr')}`],
+    ['the layer of text below a scan', `${ghost('3 Tr')} ${PICTURE}`],
+  ])('keeps %s', async (_, content) => {
+    const { text, hidden } = await read(content, BLACK);
+    expect(text).toContain(GHOST);
+    expect(hidden).toBe(0);
+  });
+
+  it('loses only the part of a line that is white', async () => {
+    const content = 'BT /F1 12 Tf 50 700 Td (It was opened in ) Tj 1 g (1807 ) Tj 0 g (1966.) Tj ET';
+    const { text, hidden } = await read(content);
+    expect(text.replace(/\s+/g, ' ')).toBe('It was opened in 1966.');
+    expect(hidden).toBeGreaterThan(3);
+  });
+});
