@@ -38,7 +38,7 @@ const SETS: Record<string, string> = {
   'reports-a': 'of reports, by author A',
   'reports-b': 'of reports, by author B',
   'de-on-en': 'German on English',
-  units: 'in other units, of eleven languages',
+  units: 'in other units, of nine languages',
 };
 
 type Own = Pick<ClaimModel, 'judge'>;
