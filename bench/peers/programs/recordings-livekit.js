@@ -4,35 +4,26 @@
 import { createServer } from 'node:http';
 import { text as bodyOf } from 'node:stream/consumers';
 import { ReadableStream } from 'node:stream/web';
-import { inference, initializeLogger, llm, stt, tts, voice } from '@livekit/agents';
+import { inference, initializeLogger, voice } from '@livekit/agents';
 import { AudioFrame } from '@livekit/rtc-node';
 import { playTrial, readTrials } from '../recordings/play.ts';
 import { answerTo, levelOf, speechOf, spokenMs } from '../recordings/trial.ts';
+import {
+  drain,
+  Input,
+  localRunner,
+  NoModel,
+  NoSpeechToText,
+  NoTextToSpeech,
+  outputRate,
+  transcriptOf,
+} from './livekit-stubs.js';
 
 const folder = process.argv[2];
 const trials = readTrials(folder);
-const inputRate = 16_000;
-const outputRate = 24_000;
 const tickMs = 10;
 const frameMs = 100;
 initializeLogger({ pretty: false, level: 'error' });
-
-class Input extends voice.AudioInput {
-  constructor() {
-    super();
-    this.multiStream.addInputStream(
-      new ReadableStream({
-        start: (controller) => {
-          this.controller = controller;
-        },
-      }),
-    );
-  }
-
-  hear(samples) {
-    this.controller.enqueue(new AudioFrame(samples, inputRate, 1, samples.length));
-  }
-}
 
 /** A loudspeaker that plays in real time and can be paused, as that of a room. */
 class Output extends voice.AudioOutput {
@@ -96,25 +87,6 @@ class Output extends voice.AudioOutput {
   }
 }
 
-/** The session asks for these to be there; the agent below answers in their place. */
-class NoSpeechToText extends stt.STT {
-  label = 'stub';
-  constructor() {
-    super({ streaming: true, interimResults: true });
-  }
-}
-class NoModel extends llm.LLM {
-  label() {
-    return 'stub';
-  }
-}
-class NoTextToSpeech extends tts.TTS {
-  label = 'stub';
-  constructor() {
-    super(outputRate, 1, { streaming: true });
-  }
-}
-
 class Instant extends voice.Agent {
   constructor(trial) {
     super({ instructions: 'You are measured.' });
@@ -131,10 +103,7 @@ class Instant extends voice.Agent {
   }
 
   understand({ text }, isFinal) {
-    if (text === '') return;
-    const type = isFinal ? stt.SpeechEventType.FINAL_TRANSCRIPT : stt.SpeechEventType.INTERIM_TRANSCRIPT;
-    const said = { text, language: 'en', startTime: 0, endTime: 0, confidence: 1 };
-    this.transcripts?.enqueue({ type, alternatives: [said] });
+    if (text !== '') this.transcripts?.enqueue(transcriptOf(text, isFinal));
   }
 
   async llmNode(context) {
@@ -176,7 +145,7 @@ async function play(trial) {
   const [input, output] = [new Input(), new Output()];
   const session = new voice.AgentSession({
     vad,
-    stt: new NoSpeechToText(),
+    stt: new NoSpeechToText({ interimResults: true }),
     llm: new NoModel(),
     tts: new NoTextToSpeech(),
     turnHandling: { turnDetection: new inference.TurnDetector({ executor }) },
@@ -196,17 +165,4 @@ async function play(trial) {
   } finally {
     await session.close();
   }
-}
-
-async function drain(audio) {
-  for await (const _frame of audio);
-}
-
-/** What a worker of LiveKit has in a process of its own. */
-async function localRunner() {
-  const path = '../node_modules/@livekit/agents/dist/inference/eot/runner.js';
-  const { default: Runner } = await import(new URL(path, import.meta.url).href);
-  const runner = new Runner();
-  await runner.initialize();
-  return { doInference: (_method, data) => runner.run(data) };
 }
