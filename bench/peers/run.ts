@@ -1,6 +1,6 @@
 // Measures products side by side: npm run bench:peers [-- NAME …] [--units 1000] [--seconds 90] [--no-install]
 // Installs what the chosen ones need (npm ci in the folder of each), prints a table for each kind of work, and writes results.json.
-// "npm run bench:peers -- recordings [--lines 2] [--sounds FOLDER] [--kind sentence …]" plays recordings of people to our voice
+// "npm run bench:peers -- recordings [--lines 3] [--sounds FOLDER] [--kind sentence …]" plays recordings of people to our voice
 // and LiveKit's; FOLDER keeps the sounds for the next run. Writes recordings.json, unless only some kinds are played.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ const { values, positionals } = parseArgs({
     units: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '90' },
     install: { type: 'boolean', default: true },
-    lines: { type: 'string', default: '2' },
+    lines: { type: 'string', default: '3' },
     sounds: { type: 'string' },
     kind: { type: 'string', multiple: true },
   },

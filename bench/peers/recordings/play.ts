@@ -16,7 +16,7 @@ const intoAnswerMs = 4000;
 /** Longer than anybody waits with an answer. */
 const longestWaitMs = 4000;
 /** Longer than it takes to go on after a false interruption. */
-const watchedMs = 3500;
+const watchedMs = 3000;
 const answerLimitMs = 20_000;
 
 export interface Line {

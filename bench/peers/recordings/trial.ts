@@ -22,6 +22,8 @@ export interface Sound {
  */
 export const kinds = ['sentence', 'pause', 'noise', 'backchannel', 'interruption'] as const;
 export type TrialKind = (typeof kinds)[number];
+/** What counts here is a time: beside another call of the same product it is longer. */
+export const timedKinds: readonly TrialKind[] = ['sentence', 'interruption'];
 
 export interface Trial {
   id: string;
