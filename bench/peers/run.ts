@@ -1,7 +1,7 @@
 // Measures products side by side: npm run bench:peers [-- NAME …] [--units 1000] [--seconds 90] [--no-install]
 // Installs what the chosen ones need (npm ci in the folder of each), prints a table for each kind of work, and writes results.json.
 // "npm run bench:peers -- recordings [--lines 3] [--sounds FOLDER] [--kind sentence …]" plays recordings of people to our voice
-// and LiveKit's; FOLDER keeps the sounds for the next run. Writes recordings.json, unless only some kinds are played.
+// and LiveKit's; FOLDER keeps the sounds for the next run. Writes recordings.json; what other runs measured of other kinds stays there.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
@@ -11,7 +11,14 @@ import { peers } from './list.ts';
 import { type Measured, measure } from './measure.ts';
 import type { Peer } from './peer.ts';
 import { Group } from './processes.ts';
-import { measureRecordings, products, recordingsTable } from './recordings/measure.ts';
+import {
+  measureRecordings,
+  mergeRecordings,
+  products,
+  type RecordingsResult,
+  recordingsTable,
+} from './recordings/measure.ts';
+import { kinds as allKinds } from './recordings/trial.ts';
 
 interface Entry {
   kind: Peer['kind'];
@@ -25,8 +32,20 @@ interface Entry {
   failure?: string;
 }
 
+interface Recorded {
+  runs: {
+    kinds: string[];
+    lines: number;
+    at: string;
+    machine: string;
+    load: { before: number; after: number };
+  }[];
+  products: Record<string, RecordingsResult>;
+}
+
 const here = import.meta.dirname;
 const file = join(here, 'results.json');
+const recordingsFile = join(here, 'recordings.json');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   allowNegative: true,
@@ -80,19 +99,27 @@ async function playRecordings(): Promise<void> {
   const [problem] = problems.values();
   if (problem !== undefined) throw new Error(`does not install: ${problem}`);
   const [before = 0] = loadavg();
+  const kinds = values.kind ?? [...allKinds];
   const lines = Number(values.lines);
-  const measured = await measureRecordings({ lines, folder: values.sounds, kinds: values.kind });
+  const measured = await measureRecordings({ lines, folder: values.sounds, kinds });
+  const earlier: Recorded = existsSync(recordingsFile)
+    ? JSON.parse(readFileSync(recordingsFile, 'utf8'))
+    : { runs: [], products: {} };
   const load = { before, after: loadavg()[0] ?? 0 };
+  const run = { kinds, lines, at: new Date().toISOString(), machine: machine(), load };
+  const runs = [...earlier.runs.filter((other) => !other.kinds.every((kind) => kinds.includes(kind))), run];
   const columns = inRecordings.flatMap((peer) => {
     const result = measured[peer.id];
-    return result === undefined ? [] : [{ id: peer.id, title: `${peer.name} ${versionOf(peer)}`, result }];
+    const title = `${peer.name} ${versionOf(peer)}`;
+    const former = earlier.products[peer.id];
+    return result === undefined
+      ? []
+      : [{ id: peer.id, title, result: mergeRecordings(former, result, kinds) }];
   });
-  const figures = Object.fromEntries(
+  const written = Object.fromEntries(
     columns.map(({ id, title, result }) => [id, { product: title, ...result }]),
   );
-  const about = { at: new Date().toISOString(), machine: machine(), load, lines };
-  if (values.kind === undefined)
-    writeFileSync(join(here, 'recordings.json'), `${JSON.stringify({ ...about, ...figures }, null, 2)}\n`);
+  writeFileSync(recordingsFile, `${JSON.stringify({ runs, products: written }, null, 2)}\n`);
   console.log(recordingsTable(columns));
 }
 

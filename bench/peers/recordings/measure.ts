@@ -135,6 +135,22 @@ function resultOf(answers: readonly Answer[], cpuMs: number): RecordingsResult {
   };
 }
 
+/** The figures of a run that played these kinds, and those of the other kinds from an earlier one. */
+export function mergeRecordings(
+  earlier: RecordingsResult | undefined,
+  { score: fresh, failures, ...rest }: RecordingsResult,
+  kinds: readonly string[],
+): RecordingsResult {
+  if (earlier === undefined) return { score: fresh, failures, ...rest };
+  const newest = Object.fromEntries(Object.entries(fresh).filter(([kind]) => kinds.includes(kind)));
+  const isOther = (failure: string) => !kinds.includes(failure.split('-')[0] ?? '');
+  return {
+    ...rest,
+    score: { ...earlier.score, ...newest },
+    failures: [...earlier.failures.filter(isOther), ...failures],
+  };
+}
+
 /** A row for each figure, a column for each product. */
 export function recordingsTable(columns: readonly { title: string; result: RecordingsResult }[]): string {
   const ms = (value: number) => `${Math.round(value)} ms`;
@@ -144,32 +160,32 @@ export function recordingsTable(columns: readonly { title: string; result: Recor
   const rows: [string, (result: RecordingsResult) => string][] = [
     [
       'end of a sentence to first sound, p50, p90',
-      ({ score: { sentences } }) => `${ms(sentences.p50)}, ${ms(sentences.p90)}`,
+      ({ score: { sentence } }) => `${ms(sentence.p50)}, ${ms(sentence.p90)}`,
     ],
     [
       'sentences answered before their end, not within 4 s',
-      ({ score: { sentences } }) => `${sentences.early}, ${sentences.unanswered} of ${sentences.count}`,
+      ({ score: { sentence } }) => `${sentence.early}, ${sentence.unanswered} of ${sentence.count}`,
     ],
     ...pausesMs.map((pauseMs): [string, (result: RecordingsResult) => string] => [
       `cut off at a pause of ${pauseMs / 1000} s in mid-sentence`,
-      ({ score: { cutOff } }) => percent(cutOff.percent[pauseMs] ?? 0),
+      ({ score: { pause } }) => percent(pause.percent[pauseMs] ?? 0),
     ]),
     [
       'cut off, mean of those pauses',
-      ({ score: { cutOff } }) => `${percent(cutOff.mean)} of ${cutOff.places} places`,
+      ({ score: { pause } }) => `${percent(pause.mean)} of ${pause.places} places`,
     ],
     [
       'noise over speech: stopped for good; paused (median); answered',
-      ({ score: { noises } }) => overlaps(noises),
+      ({ score: { noise } }) => overlaps(noise),
     ],
     [
       'backchannel over speech: stopped for good; paused (median); answered',
-      ({ score: { backchannels } }) => overlaps(backchannels),
+      ({ score: { backchannel } }) => overlaps(backchannel),
     ],
     [
       'onset of an interruption to silence, p50, p90; missed',
-      ({ score: { interruptions } }) =>
-        `${ms(interruptions.p50)}, ${ms(interruptions.p90)}; ${interruptions.missed} of ${interruptions.count}`,
+      ({ score: { interruption } }) =>
+        `${ms(interruption.p50)}, ${ms(interruption.p90)}; ${interruption.missed} of ${interruption.count}`,
     ],
     ['processor time of a call', ({ cpuPercent }) => `${percent(cpuPercent)} of one processor`],
     ['sound moved late by at most, p90 of the trials', ({ lateMs }) => ms(lateMs)],

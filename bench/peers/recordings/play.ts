@@ -49,6 +49,8 @@ export async function playTrial(folder: string, trial: Trial, line: Line): Promi
     latestMs = 0;
     onsetAt = performance.now();
     let next = 0;
+    // What was said before is answered: its words are none of this sound's.
+    line.onTranscript?.({ atMs: 0, text: '' }, false);
     const samples = readSound(folder, sound);
     for (let at = 0; at < samples.length; at += tickSamples) {
       const part = silence.slice();

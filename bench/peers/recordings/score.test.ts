@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { mergeRecordings } from './measure.ts';
 import { answerDelay, overlapOf, score } from './score.ts';
 import { answerTo, levelOf, longAnswer, type Outcome, type Span, speechOf, type Trial } from './trial.ts';
 
@@ -25,8 +26,8 @@ describe('the score of a product', () => {
 
   it('leaves answers that come too early or never out of the delays, and counts them', () => {
     const outcomes = [2300, 2400, 2900, 1000].map((fromMs) => outcome('sentence', other(fromMs, fromMs)));
-    const { sentences } = score([...outcomes, outcome('sentence')]);
-    expect(sentences).toEqual({ count: 5, p50: 400, p90: 900, early: 1, unanswered: 1 });
+    const { sentence } = score([...outcomes, outcome('sentence')]);
+    expect(sentence).toEqual({ count: 5, p50: 400, p90: 900, early: 1, unanswered: 1 });
   });
 
   it('counts a place as cut off at every pause that is longer than the wait', () => {
@@ -36,8 +37,8 @@ describe('the score of a product', () => {
       outcome('pause', other(4000, 4000)),
       outcome('pause'),
     ];
-    const { cutOff } = score(places);
-    expect(cutOff).toEqual({
+    const { pause } = score(places);
+    expect(pause).toEqual({
       places: 4,
       percent: { 600: 25, 1000: 25, 1500: 50, 2000: 50 },
       mean: 37.5,
@@ -68,16 +69,34 @@ describe('the score of a product', () => {
       outcome('interruption', answer(0, 600)),
       outcome('interruption', answer(0, 200), answer(2500, 6000)),
     ];
-    const { noises, backchannels, interruptions } = score(outcomes);
-    expect(noises).toMatchObject({ count: 1, stopped: [], paused: [], answered: [] });
-    expect(backchannels).toMatchObject({
+    const { noise, backchannel, interruption } = score(outcomes);
+    expect(noise).toMatchObject({ count: 1, stopped: [], paused: [], answered: [] });
+    expect(backchannel).toMatchObject({
       count: 2,
       stopped: ['backchannel-0'],
       paused: ['backchannel-10'],
       pauseMs: 1000,
       answered: ['backchannel-0'],
     });
-    expect(interruptions).toMatchObject({ count: 3, p50: 600, p90: 600, missed: 1 });
+    expect(interruption).toMatchObject({ count: 3, p50: 600, p90: 600, missed: 1 });
+  });
+});
+
+describe('results of several runs', () => {
+  it('are those of the last run that played a kind', () => {
+    const result = (spans: Span[], failures: string[]) => ({
+      score: score([outcome('sentence', ...spans), outcome('pause', ...spans)]),
+      cpuPercent: 5,
+      lateMs: 10,
+      failures,
+    });
+    const earlier = result([other(2400, 2400)], ['sentence-a: late', 'pause-b: late']);
+    const later = result([other(3000, 3000)], []);
+    const merged = mergeRecordings(earlier, later, ['pause']);
+    expect(merged.score.sentence.p50).toBe(400);
+    expect(merged.score.pause.percent).toEqual(later.score.pause.percent);
+    expect(merged.failures).toEqual(['sentence-a: late']);
+    expect(mergeRecordings(undefined, later, ['pause'])).toEqual(later);
   });
 });
 

@@ -5,8 +5,9 @@ export const pausesMs = [600, 1000, 1500, 2000] as const;
 /** A shorter silence is none that people notice. */
 const momentMs = 300;
 
+/** By the kind of the trials. */
 export interface Score {
-  sentences: {
+  sentence: {
     count: number;
     /** From the end of the sentence to the first sound. */
     p50: number;
@@ -16,10 +17,10 @@ export interface Score {
     unanswered: number;
   };
   /** Percent of the places where the answer began within the pause. */
-  cutOff: { places: number; percent: Record<string, number>; mean: number };
-  noises: Overlaps;
-  backchannels: Overlaps;
-  interruptions: {
+  pause: { places: number; percent: Record<string, number>; mean: number };
+  noise: Overlaps;
+  backchannel: Overlaps;
+  interruption: {
     count: number;
     /** From the onset to silence. */
     p50: number;
@@ -48,17 +49,17 @@ export function score(outcomes: readonly Outcome[]): Score {
   const interruptions = of('interruption').map(overlapOf);
   const silenced = interruptions.flatMap(({ stop, silentAtMs }) => (stop === 'for good' ? [silentAtMs] : []));
   return {
-    sentences: {
+    sentence: {
       count: delays.length,
       p50: quantile(answered, 0.5),
       p90: quantile(answered, 0.9),
       early: delays.filter((delay) => delay !== undefined && delay < 0).length,
       unanswered: delays.filter((delay) => delay === undefined).length,
     },
-    cutOff: cutOffOf(of('pause')),
-    noises: overlapsOf(of('noise')),
-    backchannels: overlapsOf(of('backchannel')),
-    interruptions: {
+    pause: cutOffOf(of('pause')),
+    noise: overlapsOf(of('noise')),
+    backchannel: overlapsOf(of('backchannel')),
+    interruption: {
       count: interruptions.length,
       p50: quantile(silenced, 0.5),
       p90: quantile(silenced, 0.9),
@@ -73,7 +74,7 @@ export function answerDelay({ spans, lengthMs }: Outcome): number | undefined {
   return first && first.fromMs - lengthMs;
 }
 
-function cutOffOf(outcomes: readonly Outcome[]): Score['cutOff'] {
+function cutOffOf(outcomes: readonly Outcome[]): Score['pause'] {
   const delays = outcomes.map((outcome) => answerDelay(outcome) ?? Infinity);
   const percent = (pauseMs: number) =>
     (100 * delays.filter((delay) => delay < pauseMs).length) / Math.max(1, delays.length);
