@@ -39,6 +39,34 @@ interface Judged {
   cut: Clip[];
 }
 
+export interface SpokenPart extends NamedSound {
+  text: string;
+}
+
+/** The measured recordings up to each place in mid-sentence; undefined where they cannot be had. */
+export async function midSentenceParts(): Promise<SpokenPart[] | undefined> {
+  const recordings = (await hasLocalVoices()) ? await humanRecordings(['prompts', 'readings']) : undefined;
+  if (recordings === undefined) return undefined;
+  const voices = await openLocalVoices();
+  try {
+    const { recognizer } = voices.open().speech;
+    const parts: SpokenPart[] = [];
+    for (const { name, samples } of clipsOf(recordings).measured) {
+      const all = await recognizer.recognize(samples, { final: true });
+      if (!isOneSentence(all)) continue;
+      for (const place of dipsOf(samples)) {
+        const part = samples.subarray(0, place);
+        const text = await recognizer.recognize(withPause(part), { final: true });
+        if (isBeginning(text, all) && isMidSentence({ name, text }))
+          parts.push({ name, samples: part, text });
+      }
+    }
+    return parts;
+  } finally {
+    await voices.close();
+  }
+}
+
 async function judgeClips(choose: (clips: Clips) => NamedSound[]): Promise<Judged | undefined> {
   const recordings = (await hasLocalVoices()) ? await humanRecordings(['prompts', 'readings']) : undefined;
   if (recordings === undefined) return undefined;
@@ -192,7 +220,8 @@ const labels: { fragments: Record<string, string>; ends: Record<string, string> 
   readFileSync(new URL('voice-turn-labels.yaml', import.meta.url), 'utf8'),
 );
 const isFragment = ({ name }: Clip) => name in labels.fragments;
-const isMidSentence = ({ name, text }: Clip) => labels.ends[name] !== plain(text).join(' ');
+const isMidSentence = ({ name, text }: Pick<Clip, 'name' | 'text'>) =>
+  labels.ends[name] !== plain(text).join(' ');
 
 /** Ours is what callers of `npm start` get: the model. The rules (SMART_TURN=off) stand among the others. */
 function resultsOf(whole: readonly Clip[], cut: readonly Clip[]): BenchResult[] {

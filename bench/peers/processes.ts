@@ -13,6 +13,8 @@ export interface Launch {
   env?: Record<string, string>;
   /** Printed when it is ready (the first group is the result), or an address that answers then. */
   ready: RegExp | string;
+  /** Three minutes where not given. */
+  limitMs?: number;
 }
 
 /** The processes of one product, measured and ended together. */
@@ -25,7 +27,11 @@ export class Group {
   }
 
   /** Starts a program with a small environment of its own and waits until it is ready. */
-  async launch(command: string, args: readonly string[], { cwd, env, ready }: Launch): Promise<string> {
+  async launch(
+    command: string,
+    args: readonly string[],
+    { cwd, env, ready, limitMs = startLimitMs }: Launch,
+  ): Promise<string> {
     const child = spawn(command, args, {
       cwd: cwd ?? this.home,
       env: this.environment(env),
@@ -39,14 +45,14 @@ export class Group {
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
     child.on('error', keep as never);
-    const end = performance.now() + startLimitMs;
+    const end = performance.now() + limitMs;
     for (;;) {
       const found = typeof ready === 'string' ? await answers(ready) : ready.exec(output)?.[1];
       if (found !== undefined) return found;
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined)
         throw new Error(`${basename(command)} ended before it was ready: ${lastLine(output)}`);
       if (performance.now() > end)
-        throw new Error(`${command} was not ready after ${startLimitMs / 1000} s: ${lastLine(output)}`);
+        throw new Error(`${command} was not ready after ${limitMs / 1000} s: ${lastLine(output)}`);
       await delay(pollMs);
     }
   }

@@ -1,5 +1,7 @@
 // Measures products side by side: npm run bench:peers [-- NAME …] [--units 1000] [--seconds 90] [--no-install]
 // Installs what the chosen ones need (npm ci in the folder of each), prints a table for each kind of work, and writes results.json.
+// "npm run bench:peers -- recordings [--lines 3] [--sounds FOLDER] [--kind sentence …]" plays recordings of people to our voice
+// and LiveKit's; FOLDER keeps the sounds for the next run. Writes recordings.json; what other runs measured of other kinds stays there.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
@@ -9,6 +11,14 @@ import { peers } from './list.ts';
 import { type Measured, measure } from './measure.ts';
 import type { Peer } from './peer.ts';
 import { Group } from './processes.ts';
+import {
+  measureRecordings,
+  mergeRecordings,
+  products,
+  type RecordingsResult,
+  recordingsTable,
+} from './recordings/measure.ts';
+import { kinds as allKinds } from './recordings/trial.ts';
 
 interface Entry {
   kind: Peer['kind'];
@@ -22,8 +32,20 @@ interface Entry {
   failure?: string;
 }
 
+interface Recorded {
+  runs: {
+    kinds: string[];
+    lines: number;
+    at: string;
+    machine: string;
+    load: { before: number; after: number };
+  }[];
+  products: Record<string, RecordingsResult>;
+}
+
 const here = import.meta.dirname;
 const file = join(here, 'results.json');
+const recordingsFile = join(here, 'recordings.json');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   allowNegative: true,
@@ -31,38 +53,80 @@ const { values, positionals } = parseArgs({
     units: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '90' },
     install: { type: 'boolean', default: true },
+    lines: { type: 'string', default: '3' },
+    sounds: { type: 'string' },
+    kind: { type: 'string', multiple: true },
   },
 });
-const unknown = positionals.filter((id) => !peers.some((peer) => peer.id === id));
+const asksForRecordings = positionals.includes('recordings');
+const names = positionals.filter((name) => name !== 'recordings');
+const unknown = names.filter((id) => !peers.some((peer) => peer.id === id));
 if (unknown.length > 0) {
   console.error(
-    `No peer is called ${unknown.join(', ')}. There are: ${peers.map(({ id }) => id).join(', ')}.`,
+    `No peer is called ${unknown.join(', ')}. There are: ${peers.map(({ id }) => id).join(', ')}, recordings.`,
   );
   process.exit(2);
 }
-const chosen = peers.filter(({ id, optional }) =>
-  positionals.length === 0 ? !optional : positionals.includes(id),
-);
+const isEverything = positionals.length === 0;
+const chosen = peers.filter(({ id, optional }) => (isEverything ? !optional : names.includes(id)));
+const inRecordings = products.flatMap(({ id }) => peers.filter((peer) => peer.id === id));
 const results: Record<string, Entry> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 const limits = { units: Number(values.units), seconds: Number(values.seconds) };
+const installed = asksForRecordings ? [...chosen, ...inRecordings] : chosen;
 const problems = values.install ? install() : new Map<string, string>();
-const processes = new Group(here);
-const gateway = await processes.launch(process.execPath, [join(here, '../agent/fake-gateway.ts')], {
-  ready: /(http:\S+)/,
-});
-for (const peer of chosen) {
-  console.error(`${peer.name} ...`);
-  results[peer.id] = await entry(peer);
-  const ordered = peers.flatMap(({ id }) => (results[id] === undefined ? [] : [[id, results[id]] as const]));
-  writeFileSync(file, `${JSON.stringify(Object.fromEntries(ordered), null, 2)}\n`);
+if (chosen.length > 0) await measureProducts();
+if (asksForRecordings) await playRecordings();
+
+async function measureProducts(): Promise<void> {
+  const processes = new Group(here);
+  const gateway = await processes.launch(process.execPath, [join(here, '../agent/fake-gateway.ts')], {
+    ready: /(http:\S+)/,
+  });
+  for (const peer of chosen) {
+    console.error(`${peer.name} ...`);
+    results[peer.id] = await entry(peer, gateway);
+    const ordered = peers.flatMap(({ id }) =>
+      results[id] === undefined ? [] : [[id, results[id]] as const],
+    );
+    writeFileSync(file, `${JSON.stringify(Object.fromEntries(ordered), null, 2)}\n`);
+  }
+  await processes.stop();
+  for (const kind of ['agent', 'bus', 'voice'] as const) console.log(table(kind));
 }
-await processes.stop();
-for (const kind of ['agent', 'bus', 'voice'] as const) console.log(table(kind));
+
+/** Both at the same time; what one of them lacks ends the run. */
+async function playRecordings(): Promise<void> {
+  const [problem] = problems.values();
+  if (problem !== undefined) throw new Error(`does not install: ${problem}`);
+  const [before = 0] = loadavg();
+  const kinds = values.kind ?? [...allKinds];
+  const lines = Number(values.lines);
+  const measured = await measureRecordings({ lines, folder: values.sounds, kinds });
+  const earlier: Recorded = existsSync(recordingsFile)
+    ? JSON.parse(readFileSync(recordingsFile, 'utf8'))
+    : { runs: [], products: {} };
+  const load = { before, after: loadavg()[0] ?? 0 };
+  const run = { kinds, lines, at: new Date().toISOString(), machine: machine(), load };
+  const runs = [...earlier.runs.filter((other) => !other.kinds.every((kind) => kinds.includes(kind))), run];
+  const columns = inRecordings.flatMap((peer) => {
+    const result = measured[peer.id];
+    const title = `${peer.name} ${versionOf(peer)}`;
+    const former = earlier.products[peer.id];
+    return result === undefined
+      ? []
+      : [{ id: peer.id, title, result: mergeRecordings(former, result, kinds) }];
+  });
+  const written = Object.fromEntries(
+    columns.map(({ id, title, result }) => [id, { product: title, ...result }]),
+  );
+  writeFileSync(recordingsFile, `${JSON.stringify({ runs, products: written }, null, 2)}\n`);
+  console.log(recordingsTable(columns));
+}
 
 /** One that does not install is reported in the table; the others go on. */
 function install(): Map<string, string> {
   const failed = new Map<string, string>();
-  for (const folder of new Set(chosen.map((peer) => peer.folder)))
+  for (const folder of new Set(installed.map((peer) => peer.folder)))
     if (folder !== '../..') {
       console.error(`npm ci in bench/peers/${folder} ...`);
       try {
@@ -70,7 +134,9 @@ function install(): Map<string, string> {
         const npm = (...args: string[]) =>
           execFileSync('npm', args, { cwd: join(here, folder), env, stdio: 'pipe' });
         npm('ci', '--ignore-scripts');
-        const rebuilt = chosen.filter((peer) => peer.folder === folder).flatMap((peer) => peer.rebuild ?? []);
+        const rebuilt = installed
+          .filter((peer) => peer.folder === folder)
+          .flatMap((peer) => peer.rebuild ?? []);
         if (rebuilt.length > 0) npm('rebuild', ...rebuilt);
       } catch (error) {
         const output = String((error as { stderr?: Buffer }).stderr ?? error);
@@ -83,13 +149,13 @@ function install(): Map<string, string> {
   return failed;
 }
 
-async function entry(peer: Peer): Promise<Entry> {
+async function entry(peer: Peer, gateway: string): Promise<Entry> {
   const [before = 0] = loadavg();
   const about = {
     kind: peer.kind,
     version: versionOf(peer),
     at: new Date().toISOString(),
-    machine: `${cpus().length} x ${cpus()[0]?.model.trim()}, ${process.platform} ${release()}, Node ${process.versions.node}`,
+    machine: machine(),
   };
   const end = (outcome: { measured: Measured } | { failure: string }): Entry => ({
     ...about,
@@ -103,6 +169,10 @@ async function entry(peer: Peer): Promise<Entry> {
   } catch (error) {
     return end({ failure: error instanceof Error ? error.message : String(error) });
   }
+}
+
+function machine(): string {
+  return `${cpus().length} x ${cpus()[0]?.model.trim()}, ${process.platform} ${release()}, Node ${process.versions.node}`;
 }
 
 function versionOf({ package: name, folder }: Peer): string {

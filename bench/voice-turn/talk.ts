@@ -54,33 +54,8 @@ export async function talk(
   turns: number,
   { id = 'bench', restMs = 0, onHole = drop }: TalkOptions = {},
 ): Promise<TurnLatency[]> {
-  const home = mkdtempSync(join(tmpdir(), 'trunkline-bench-'));
-  const database = openVoiceDatabase(home);
   const taken: TurnLatency[] = [];
-  const latency = new LatencyLog((turn) => taken.push(turn));
-  const instructions = skill.systemPrompt;
-  const { begin } = createConversations({
-    persona: (user, principal) => ({
-      user,
-      principal,
-      skill,
-      verbosity: 'silent',
-      instructions,
-      tools: [],
-      model,
-    }),
-    sessions: new SessionRegistry(),
-    delivery: { deliver: () => false },
-    speech,
-    memory: new Memory(database),
-    latency,
-    summariser: () => model,
-    settings: { halfDuplex: false, echoGuardMs: 300, speechTimeoutMs: 30_000 },
-    clock: steadyClock,
-    logger: silentLogger,
-  });
-  const caller = new SyntheticCaller(id, steadyClock.now);
-  begin(caller, defaultUser);
+  const { caller, hangUp } = openCall(speech, model, { id, onTurn: (turn) => taken.push(turn) });
   const stop = keepPace(caller);
   for (let turn = 1; turn <= turns; turn += 1) {
     await pause(700);
@@ -97,11 +72,54 @@ export async function talk(
     }
   }
   stop();
-  caller.close('measured');
-  await pause(50);
-  database.close();
-  rmSync(home, { recursive: true, force: true });
+  await hangUp();
   return taken;
+}
+
+interface CallOptions {
+  id?: string;
+  onTurn?(turn: TurnLatency): void;
+}
+
+/** A call with a home of its own; who opens it lets its time pass. */
+export function openCall(
+  speech: CallComponents['speech'],
+  model: Model,
+  { id = 'bench', onTurn = drop }: CallOptions = {},
+): { caller: SyntheticCaller; hangUp(): Promise<void> } {
+  const home = mkdtempSync(join(tmpdir(), 'trunkline-bench-'));
+  const database = openVoiceDatabase(home);
+  const { begin } = createConversations({
+    persona: (user, principal) => ({
+      user,
+      principal,
+      skill,
+      verbosity: 'silent',
+      instructions: skill.systemPrompt,
+      tools: [],
+      model,
+    }),
+    sessions: new SessionRegistry(),
+    delivery: { deliver: () => false },
+    speech,
+    memory: new Memory(database),
+    latency: new LatencyLog(onTurn),
+    summariser: () => model,
+    settings: { halfDuplex: false, echoGuardMs: 300, speechTimeoutMs: 30_000 },
+    clock: steadyClock,
+    logger: silentLogger,
+  });
+  const caller = new SyntheticCaller(id, steadyClock.now);
+  begin(caller, defaultUser);
+  return {
+    caller,
+    async hangUp() {
+      caller.close('measured');
+      await pause(50);
+      database.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Moves 10 ms of sound every 10 ms, and catches up when the timer was late. */

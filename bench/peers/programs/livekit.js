@@ -5,12 +5,22 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { ReadableStream } from 'node:stream/web';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inference, initializeLogger, llm, stt, tts, voice } from '@livekit/agents';
+import { inference, initializeLogger, voice } from '@livekit/agents';
 import { AudioFrame } from '@livekit/rtc-node';
+import {
+  drain,
+  Input,
+  inputRate,
+  localRunner,
+  NoModel,
+  NoSpeechToText,
+  NoTextToSpeech,
+  outputRate,
+  transcriptOf,
+} from './livekit-stubs.js';
 
-const rate = 16_000;
 const frameMs = 20;
-const frameSamples = (rate * frameMs) / 1000;
+const frameSamples = (inputRate * frameMs) / 1000;
 const bytes = readFileSync(process.argv[2]);
 const question = new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2);
 initializeLogger({ pretty: false, level: 'error' });
@@ -18,24 +28,11 @@ initializeLogger({ pretty: false, level: 'error' });
 let spoken = () => undefined;
 let sounded = () => undefined;
 
-class Input extends voice.AudioInput {
-  constructor() {
-    super();
-    this.multiStream.addInputStream(
-      new ReadableStream({
-        start: (controller) => {
-          this.controller = controller;
-        },
-      }),
-    );
-  }
-}
-
 class Output extends voice.AudioOutput {
   length = 0;
 
   constructor() {
-    super(24_000, undefined, { pause: false });
+    super(outputRate, undefined, { pause: false });
   }
 
   async captureFrame(frame) {
@@ -58,40 +55,12 @@ class Output extends voice.AudioOutput {
   }
 }
 
-/** The session asks for these to be there; the agent below answers in their place. */
-class NoSpeechToText extends stt.STT {
-  label = 'stub';
-  constructor() {
-    super({ streaming: true, interimResults: false });
-  }
-}
-class NoModel extends llm.LLM {
-  label() {
-    return 'stub';
-  }
-}
-class NoTextToSpeech extends tts.TTS {
-  label = 'stub';
-  constructor() {
-    super(24_000, 1, { streaming: true });
-  }
-}
-
 class Instant extends voice.Agent {
   async sttNode(audio) {
     void drain(audio);
     return new ReadableStream({
       start(controller) {
-        spoken = () => {
-          const said = {
-            text: 'What is the capital of France?',
-            language: 'en',
-            startTime: 0,
-            endTime: 0,
-            confidence: 1,
-          };
-          controller.enqueue({ type: stt.SpeechEventType.FINAL_TRANSCRIPT, alternatives: [said] });
-        };
+        spoken = () => controller.enqueue(transcriptOf('What is the capital of France?', true));
       },
     });
   }
@@ -104,7 +73,7 @@ class Instant extends voice.Agent {
     return ReadableStream.from(
       (async function* () {
         for await (const _words of text);
-        yield new AudioFrame(new Int16Array(2400), 24_000, 1, 2400);
+        yield new AudioFrame(new Int16Array(2400), outputRate, 1, 2400);
       })(),
     );
   }
@@ -114,7 +83,7 @@ const input = new Input();
 const turnDetection = new inference.TurnDetector({ executor: await localRunner() });
 const session = new voice.AgentSession({
   vad: new inference.VAD(),
-  stt: new NoSpeechToText(),
+  stt: new NoSpeechToText({ interimResults: false }),
   llm: new NoModel(),
   tts: new NoTextToSpeech(),
   turnHandling: { turnDetection },
@@ -161,20 +130,7 @@ async function keepPace() {
   for (let passed = 0; ; passed += 1) {
     while (passed * frameMs > performance.now() - began) await delay(5);
     const frame = queue.shift();
-    input.controller.enqueue(new AudioFrame(frame ?? silence, rate, 1, frameSamples));
+    input.hear(frame ?? silence);
     if (frame !== undefined && queue.length === 0) ended();
   }
-}
-
-async function drain(audio) {
-  for await (const _frame of audio);
-}
-
-/** What a worker of LiveKit has in a process of its own. */
-async function localRunner() {
-  const path = '../node_modules/@livekit/agents/dist/inference/eot/runner.js';
-  const { default: Runner } = await import(new URL(path, import.meta.url).href);
-  const runner = new Runner();
-  await runner.initialize();
-  return { doInference: (_method, data) => runner.run(data) };
 }
