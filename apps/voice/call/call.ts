@@ -282,7 +282,6 @@ export class Call implements VoiceSession {
         this.#turns.onWindow();
       },
       onTranscript: (text) => this.#turns.onTranscript(text),
-      onGuess: (text, finished) => this.#turns.onGuess(text, finished),
     });
   }
 

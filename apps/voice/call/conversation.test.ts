@@ -1,10 +1,7 @@
 import { ModelError } from '@trunkline/llm';
-import type { Clock } from '@trunkline/schedule';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { textIn } from '../cases/harness/code.suite.ts';
 import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
-import { recordedVoices, scriptedVoices, type Voices } from '../cases/harness/voices.suite.ts';
-import type { Recognizer } from '../speech/recognition/recognizer.ts';
+import { recordedVoices, scriptedVoices } from '../cases/harness/voices.suite.ts';
 
 async function openCall(setup: StageSetup = {}) {
   const stage = new Stage(setup);
@@ -117,80 +114,6 @@ describe('a conversation', () => {
       stage.caller.received.find(({ message }) => message.type === 'user-stopped-speaking')?.at ?? 0;
     expect(askedAt).toBeLessThan(over);
     expect(stage.ran[0]?.at).toBeGreaterThanOrEqual(over);
-  });
-
-  describe('whose recogniser has a guess before it is sure', () => {
-    /** The guess comes after 100 ms, the transcript after 600 more. */
-    async function openGuessing(guessOf: (text: string) => string, setup: StageSetup = {}) {
-      const voices = (clock: Clock): Voices => {
-        const scripted = scriptedVoices(clock);
-        const wait = (ms: number) => new Promise<void>((resolve) => void clock.setTimer(ms, resolve));
-        const recognize: Recognizer['recognize'] = async (samples, { onGuess }) => {
-          const text = textIn(samples);
-          if (onGuess === undefined) return text;
-          await wait(100);
-          onGuess(guessOf(text));
-          await wait(600);
-          return text;
-        };
-        const { recognizer } = scripted.speech;
-        return { ...scripted, speech: { ...scripted.speech, recognizer: { ...recognizer, recognize } } };
-      };
-      const answers = [{ text: 'It is Paris, as you know.', after: 300 }];
-      return openCall({ answers, voices, behavior: { micro_ack: false }, ...setup });
-    }
-    const question = 'What is the capital of France?';
-
-    it.each([
-      ['the same', (text: string) => text],
-      ['the same words', (text: string) => text.replace('capital of', 'capital, of').toLowerCase()],
-    ])('begins the answer with it, and keeps that where it says %s', async (_what, guessOf) => {
-      const stage = await openGuessing(guessOf);
-      await stage.say(question);
-      await stage.until(() => stage.heard().startsWith('It is Paris,'));
-      const { transcript_ms: transcript, first_token_ms: token } = stage.latency.summary().p50;
-      expect(stage.model.prompts).toHaveLength(1);
-      expect(token).toBeLessThan(transcript ?? 0);
-      expect(stage.caller.texts('user-transcription').at(-1)).toBe(question);
-    });
-
-    it.each([
-      ['other words', (text: string) => text.replace('France', 'trance')],
-      ['a statement', (text: string) => text.replace('?', '.')],
-    ])('begins anew where it was %s, and says nothing of the first', async (_what, guessOf) => {
-      const answers = [
-        { to: 'trance', text: 'A trance has none.' },
-        { text: 'It is Paris, as you know.', after: 300 },
-      ];
-      const stage = await openGuessing(guessOf, { answers });
-      await stage.say(question);
-      await stage.until(() => stage.heard().endsWith('know.'));
-      expect(stage.heard()).toBe('It is Paris, as you know.');
-      const [first, last] = stage.model.prompts.map((prompt) => JSON.stringify(prompt));
-      expect(stage.model.prompts).toHaveLength(2);
-      expect([first?.includes(question), last?.includes(question)]).toEqual([false, true]);
-      const { transcript_ms: transcript, first_token_ms: token } = stage.latency.summary().p50;
-      expect(token).toBeGreaterThan(transcript ?? Infinity);
-    });
-
-    it('drops the answer where the caller goes on at once', async () => {
-      const stage = await openGuessing((text) => text);
-      await stage.say('What is the capital of France?');
-      await stage.pass(40);
-      await stage.until(() => stage.model.prompts.length > 0);
-      await stage.say('And of Spain?');
-      await stage.until(() => stage.heard().endsWith('know.'));
-      expect(JSON.stringify(stage.model.prompts.at(-1))).toContain(`${question} And of Spain?`);
-      expect(stage.heard()).toBe('It is Paris, as you know.');
-    });
-
-    it('asks no model about half a sentence', async () => {
-      const stage = await openGuessing((text) => text);
-      await stage.say('What is the capital of');
-      await stage.until(() => stage.states.at(-1) === 'endpointing');
-      await stage.pass(500);
-      expect(stage.model.prompts).toEqual([]);
-    });
   });
 
   it('has an answer ready when a long silence ends a turn that seemed unfinished', async () => {

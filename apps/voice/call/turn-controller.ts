@@ -72,14 +72,6 @@ export class TurnController {
     this.onWindow();
   }
 
-  /** A reply to what was likely said is generated while it is still being recognised. */
-  onGuess(guess: string | undefined, finished?: number): void {
-    const text = guess && this.#deps.echo.removeFrom(guess);
-    if (text === undefined) this.#preemptive.cancel('the caller went on');
-    else if (!botHasTurn(this.#state) && !this.hold.isOn && this.judge.isSurelyOver(text, finished))
-      this.#generatePreemptively(text, 'is likely said');
-  }
-
   /** A window of sound has passed, or the transcript has changed. */
   onWindow(): void {
     const { input } = this.#deps;

@@ -112,6 +112,25 @@ describe('memory and disk', () => {
     reader.close();
   });
 
+  it.each([1, 2])(
+    'gives all of a task that has ended to a reader that lags at each %i. event, and ends then',
+    async (every) => {
+      const { engine } = start(echo);
+      const { live } = send(engine, 'x');
+      await live.settled();
+      const told: number[] = [];
+      const ended = Promise.withResolvers<number[]>();
+      Feed.after(engine, live, 0, { until: 'task' }).open({
+        task: () => undefined,
+        event: ({ sequence }) => told.push(sequence) % every > 0,
+        drained: () => new Promise((resolve) => setImmediate(resolve)),
+        end: () => ended.resolve([...told]),
+      });
+      expect(await ended.promise).toEqual(Array.from({ length: live.sequence }, (_, index) => index + 1));
+      expect(live.sequence).toBeGreaterThan(1);
+    },
+  );
+
   it('says when a task could not be written', async () => {
     const { engine, logger, settings } = start(echo);
     const other = new DatabaseSync(settings.path);

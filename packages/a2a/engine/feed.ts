@@ -37,6 +37,8 @@ export class Feed {
   #ended = false;
   /** What comes waits until the end of the turn is on disk. */
   #held = false;
+  /** Nothing comes after what the reader is behind with. */
+  #endsWhenCaughtUp = false;
   /** The number of the last event that the reader was given. */
   #given: number;
   /** The number of the task's last event when this stream began. */
@@ -105,7 +107,7 @@ export class Feed {
     }
     this.#isBehind = false;
     for (const emitted of waiting) this.#give(emitted);
-    if (complete) this.close();
+    if (complete) this.#endWhenGiven();
   }
 
   close(): void {
@@ -115,13 +117,19 @@ export class Feed {
     this.#outlet?.end();
   }
 
+  /** A reader that lags gets the rest first. */
+  #endWhenGiven(): void {
+    if (this.#isBehind) this.#endsWhenCaughtUp = true;
+    else this.close();
+  }
+
   #take(emitted: NumberedEvent): void {
     if (this.#ended || this.#isBehind) return;
     if (this.#outlet === undefined || this.#held) {
       this.#keep(emitted);
     } else if (emitted.event.type === 'status' && emitted.event.state !== 'working') {
       this.#keep(emitted);
-      void this.#giveWhenStored(this.#isLast(emitted));
+      void this.#giveWhenStored();
     } else {
       this.#give(emitted);
       if (this.#isLast(emitted)) this.close();
@@ -129,16 +137,21 @@ export class Feed {
   }
 
   /** Whoever was told of an end finds it after a crash. */
-  async #giveWhenStored(isLast: boolean): Promise<void> {
+  async #giveWhenStored(): Promise<void> {
     this.#held = true;
     // The engine, which writes it, is told after its followers.
     await Promise.resolve();
-    await this.#live.saving;
+    let saving: Promise<unknown> | undefined;
+    // The task may have gone on meanwhile, and ended.
+    while (saving !== this.#live.saving) {
+      saving = this.#live.saving;
+      await saving;
+    }
     this.#held = false;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const emitted of waiting) this.#give(emitted);
-    if (isLast && !this.#isBehind) this.close();
+    if (waiting.some((emitted) => this.#isLast(emitted))) this.#endWhenGiven();
   }
 
   #give(emitted: NumberedEvent): void {
@@ -161,7 +174,7 @@ export class Feed {
       const next = this.#readNext();
       if (next.length === 0) {
         this.#isBehind = false;
-        if (this.#endsWith(this.#live.state)) this.close();
+        if (this.#endsWhenCaughtUp || this.#endsWith(this.#live.state)) this.close();
         return;
       }
       for (const emitted of next) {

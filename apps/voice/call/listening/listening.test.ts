@@ -168,7 +168,6 @@ describe('the input', () => {
       onSpeechStarted: drop,
       onWindow: drop,
       onTranscript: (text) => texts.push(text),
-      onGuess: drop,
       ...deps,
     });
     const hear = async (samples: Int16Array) => {
@@ -211,39 +210,6 @@ describe('the input', () => {
     for (const goOn of waiting.splice(0)) goOn();
     await hear(silenceOf(32));
     expect(texts.at(-1)).toMatch(/^one two three four/);
-  });
-
-  it('has a guess judged as soon as it comes, and takes it back where the silence was no pause', async () => {
-    const guesses: unknown[] = [];
-    const { input, hear } = open({
-      recognizer: {
-        backend: 'test',
-        async recognize(samples, { onGuess }) {
-          onGuess?.(textIn(samples).toUpperCase());
-          return textIn(samples);
-        },
-        close: async () => undefined,
-      },
-      onGuess: (text, finished) => void guesses.push([text, finished, input.speaking]),
-    });
-    const judged: string[] = [];
-    const judge = async ({ text }: { text: string }) => {
-      judged.push(text);
-      return 0.8;
-    };
-    input.setEndOfTurnModels(undefined, { judge });
-    await hear(speechOf('hello there'));
-    expect(guesses).toEqual([]);
-    await hear(silenceOf(96));
-    expect(guesses).toEqual([['HELLO THERE', 0.8, true]]);
-    await hear(speechOf('my friend'));
-    expect(guesses.slice(1)).toEqual([[undefined, undefined, true]]);
-    await hear(silenceOf(300));
-    expect(guesses.slice(2)).toEqual([['HELLO THERE MY FRIEND', 0.8, true]]);
-    expect([judged.at(-1), input.finalTranscript]).toEqual([
-      'hello there my friend',
-      'hello there my friend',
-    ]);
   });
 
   it('recognises what was said before a pause is certain, and anew when it was none', async () => {
@@ -451,7 +417,6 @@ describe('the input', () => {
         close: async () => undefined,
       },
       onTranscript: (text) => texts.push(text),
-      onGuess: drop,
     });
     await hear(speechOf('hello there everybody'));
     input.reset();

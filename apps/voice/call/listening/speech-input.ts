@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import { soundWindow } from '../../speech/ending/turn-model.ts';
 import type { SmartTurn, TurnDetector } from '../../speech/frame-models.ts';
-import type { LiveUtterance, RecognitionOptions, Recognizer } from '../../speech/recognition/recognizer.ts';
+import type { LiveUtterance, Recognizer } from '../../speech/recognition/recognizer.ts';
 import { SpeechError } from '../../speech/speech-error.ts';
 import { type SpeakingRate, type Tone, toneOf } from '../turns/endpointing.ts';
 import { surelyVoice } from '../turns/interruption.ts';
@@ -42,8 +42,6 @@ export interface SpeechInputDeps {
   onWindow(): void;
   /** The transcript has changed. */
   onTranscript(text: string): void;
-  /** What was said up to a silence is likely this, and its final transcript follows; undefined: the silence was no pause. `finished`: see `Pause` of endpointing. */
-  onGuess(text: string | undefined, finished?: number): void;
 }
 
 const firstInterimMs = 300;
@@ -211,7 +209,7 @@ export class SpeechInput {
       return;
     }
     const likelyMs = this.#deps.recognizer.isCostly ? costlyLikelyPauseMs : likelyPauseMs;
-    if (this.silenceMs === 0) this.#dropAhead(utterance);
+    if (this.silenceMs === 0) dropAhead(utterance);
     else if (this.silenceMs >= likelyMs && this.#isWithinBudget(utterance))
       utterance.ahead ??= this.#recognizeAhead(utterance);
     const dueMs = utterance.interimAtMs === 0 ? firstInterimMs : utterance.interimAtMs + interimEveryMs;
@@ -247,7 +245,7 @@ export class SpeechInput {
     const { pause } = utterance;
     utterance.interimAtMs = this.totalSpeechMs;
     utterance.interimPending = true;
-    const { text = '' } = (await this.#recognize(utterance, { final: false })) ?? {};
+    const { text = '' } = (await this.#recognize(utterance, false)) ?? {};
     utterance.interimPending = false;
     if (text !== '' && this.#isCurrent(utterance, pause)) this.#setTranscript(utterance, text);
   }
@@ -255,36 +253,14 @@ export class SpeechInput {
   #recognizeAhead(utterance: UserUtterance): UserUtterance['ahead'] {
     const controller = new AbortController();
     const signal = AbortSignal.any([utterance.controller.signal, controller.signal]);
-    const onGuess = (text: string) => void this.#judgeGuess(utterance, text, signal);
-    const recognized = this.#recognize(utterance, { final: true, signal, onGuess });
+    const recognized = this.#recognize(utterance, true, signal);
     return { recognized, cancel: () => controller.abort() };
-  }
-
-  #dropAhead(utterance: UserUtterance): void {
-    if (utterance.ahead === undefined) return;
-    dropAhead(utterance);
-    this.#deps.onGuess(undefined);
-  }
-
-  async #judgeGuess(utterance: UserUtterance, heard: string, signal: AbortSignal): Promise<void> {
-    const { pause } = utterance;
-    const text = joined(await utterance.settled, heard);
-    const samples = this.#endOf(this.#recording.samples());
-    const finished = await this.#turnDetector?.judge({ text, samples }, signal).catch(() => undefined);
-    if (!signal.aborted && this.#isCurrent(utterance, pause) && pause.finalTranscript === undefined)
-      this.#deps.onGuess(text, finished);
-  }
-
-  /** The end of what was said, with as much silence as the end-of-turn model hears. */
-  #endOf(samples: Float32Array): Float32Array {
-    const end = samples.length - Math.max(0, this.silenceMs - heardSilenceMs) * 16;
-    return samples.slice(Math.max(0, end - soundWindow), end);
   }
 
   /** Hardly anybody speaks this long without a pause, but nothing may grow without end. */
   #settle(utterance: UserUtterance): void {
     dropAhead(utterance);
-    utterance.settled = this.#recognize(utterance, { final: true }).then((heard) => heard?.text ?? '');
+    utterance.settled = this.#recognize(utterance, true).then((heard) => heard?.text ?? '');
     utterance.live = this.#listen(utterance);
     this.#recording.clear();
     this.#recording.start();
@@ -300,13 +276,14 @@ export class SpeechInput {
     pause.tone = toneOf(samples);
     const recent = samples.slice(-endOfTurnSamples);
     void this.#estimateEndOfTurn(utterance, this.#smartTurn?.judge(recent, utterance.controller.signal));
-    void this.#finishTranscript(utterance, this.#endOf(samples));
+    const end = samples.length - (this.silenceMs - heardSilenceMs) * 16;
+    void this.#finishTranscript(utterance, samples.slice(Math.max(0, end - soundWindow), end));
   }
 
   async #finishTranscript(utterance: UserUtterance, samples: Float32Array): Promise<void> {
     const { pause, ahead } = utterance;
     utterance.ahead = undefined;
-    const recognized = await (ahead?.recognized ?? this.#recognize(utterance, { final: true }));
+    const recognized = await (ahead?.recognized ?? this.#recognize(utterance, true));
     if (!this.#isCurrent(utterance, pause)) return;
     const { text, continuation } = recognized ?? { text: utterance.transcript ?? '' };
     const { signal } = utterance.controller;
@@ -346,11 +323,8 @@ export class SpeechInput {
   /** Returns undefined if recognition failed or was aborted. */
   async #recognize(
     utterance: UserUtterance,
-    {
-      final,
-      signal = utterance.controller.signal,
-      onGuess,
-    }: Pick<RecognitionOptions, 'final' | 'signal' | 'onGuess'>,
+    final: boolean,
+    signal = utterance.controller.signal,
   ): Promise<Recognized | undefined> {
     const { live } = utterance;
     let continuation: number | undefined;
@@ -363,8 +337,8 @@ export class SpeechInput {
       const onContinuation = (logProbability: number | undefined) => {
         continuation = logProbability;
       };
-      const given = { final, caller, language: language?.(), onLanguage, onContinuation, onGuess };
-      const options = { ...given, acceptsDoubtful, signal, live, probabilities };
+      const given = { final, caller, language: language?.(), onLanguage, onContinuation, acceptsDoubtful };
+      const options = { ...given, signal, live, probabilities };
       const recognized = recognizer.recognize(this.#recording.samples(), options);
       const [before, text] = await Promise.all([utterance.settled, recognized]);
       return signal.aborted ? undefined : { text: joined(before, text), continuation };

@@ -7,8 +7,8 @@ const mostPerUserTurn = 4;
 const mostForUnfinished = 2;
 const transcriptChanged = 'the transcript has changed';
 
-/** What speaks for a reply before the turn has ended; the words that are likely said are still being recognised. */
-export type DraftReason = 'seems whole' | 'may be all that is said' | 'is likely said';
+/** What speaks for a reply before the turn has ended. */
+export type DraftReason = 'seems whole' | 'may be all that is said';
 
 /** A reply that is generated before the end of the caller's turn is certain; at most one at a time. */
 export class PreemptiveGeneration {

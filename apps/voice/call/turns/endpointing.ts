@@ -97,11 +97,6 @@ export function isLikelyEndOfTurn(pause: Pause): boolean {
   return endpointingDelay(pause) <= longestMs;
 }
 
-/** Whether a short silence ends the turn. */
-export function isSurelyEndOfTurn(pause: Pause): boolean {
-  return endpointingDelay(pause) <= finishedSilenceMs;
-}
-
 const rememberedPauses = 12;
 const enoughPauses = 3;
 const longestPauseMs = 2500;

@@ -3,13 +3,7 @@ import type { DraftReason } from '../replying/preemptive-generation.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { CallerLevel } from './caller-level.ts';
 import type { EchoFilter } from './echo-filter.ts';
-import {
-  isLikelyEndOfTurn,
-  isReplyDue,
-  isSurelyEndOfTurn,
-  judgePause,
-  type SpeakingRate,
-} from './endpointing.ts';
+import { isLikelyEndOfTurn, isReplyDue, judgePause, type SpeakingRate } from './endpointing.ts';
 import { type InterruptionVerdict, isBackchannel, judgeInterruption, surelyVoice } from './interruption.ts';
 
 /** Voices have shorter holes. */
@@ -94,11 +88,6 @@ export class TurnJudge {
   /** The caller has only shown that they listen. */
   isBackchannel(text: string): boolean {
     return isBackchannel({ speechMs: this.#deps.input.totalSpeechMs }, text);
-  }
-
-  /** So much was said that no long silence would be waited for. */
-  isSurelyOver(text: string, finished: number | undefined): boolean {
-    return isSurelyEndOfTurn({ text, tone: 'level', usualPauseMs: 0, finished });
   }
 
   /** A pause in what the caller says. */

@@ -181,86 +181,27 @@ describe('the recogniser on this machine', () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  describe('asked for a guess before its final transcript', () => {
-    /** What is asked of which model, and the guesses. */
-    async function asked(given: {
-      callers?: number;
-      cores?: number;
-      modelDirectory?: string;
-      quick?: () => string;
-      options?: Partial<RecognitionOptions>;
-    }) {
-      const { callers = 0, cores = 2, modelDirectory, quick = () => 'what is the time', options } = given;
-      const models: unknown[] = [];
-      const host: Partial<WorkerHost> = {
-        callers,
-        async ask<Value>(work: unknown, { urgent, droppable }: WorkOptions = {}) {
-          const { model, draftTokens } = work as Extract<RecognitionWork, { kind: 'transcribe' }>;
-          models.push([model, draftTokens, urgent && !droppable]);
-          return {
-            text: model === 'quick' ? quick() : 'What is the time?',
-            tokens: [7],
-            nothing: 0,
-          } as Value;
-        },
-      };
-      const { transcribe } = createLocalRecognition(() => host as WorkerHost, { modelDirectory }, cores);
-      const guesses: string[] = [];
-      const onGuess = (text: string) => void guesses.push(text);
-      const text = await transcribe(new Float32Array(8000).fill(0.1), {
-        ...{ caller: 'first', final: true, onGuess },
-        ...options,
-      });
-      return { text, models, guesses };
-    }
-    const careful = [['careful', undefined, true]];
-
-    it('has it from the smaller model, while the larger one works', async () => {
-      expect(await asked({})).toEqual({
-        text: 'What is the time?',
-        models: [['quick', undefined, true], ...careful],
-        guesses: ['what is the time'],
-      });
+  it('makes interim transcripts with the smaller model apart, and none where final ones need all cores', async () => {
+    const asked: unknown[] = [];
+    const hostOf = (name: string): Partial<WorkerHost> => ({
+      callers: 1,
+      async ask<Value>(work: unknown, { urgent, droppable }: WorkOptions = {}) {
+        const { model } = work as Extract<RecognitionWork, { kind: 'transcribe' }>;
+        asked.push([name, model, urgent, droppable]);
+        return { text: model, tokens: [], nothing: 0 } as Value;
+      },
     });
-
-    it.each([
-      ['another caller needs the other core', { callers: 1 }],
-      ['there is one core', { cores: 1 }],
-      ["the operator's own weights are one model", { modelDirectory: '/models' }],
-      ['nobody wants one', { options: { onGuess: undefined } }],
-    ])('makes none where %s', async (_where, given) => {
-      expect(await asked(given)).toMatchObject({ models: careful, guesses: [] });
-    });
-
-    it('goes on without one where the smaller model fails', async () => {
-      const quick = () => {
-        throw new Error('no memory');
-      };
-      expect(await asked({ quick })).toMatchObject({ text: 'What is the time?', guesses: [] });
-    });
-
-    it('makes no interim transcript where final ones need all cores', async () => {
-      const interim = { options: { final: false } };
-      await expect(asked({ ...interim, callers: 2 })).rejects.toMatchObject({ code: 'dropped' });
-      expect(await asked({ ...interim, callers: 1 })).toMatchObject({ text: 'what is the time' });
-    });
-
-    it('has the words of earlier pieces in it, and only what somebody can have said', async () => {
-      const guesses: string[] = [];
-      let part = 0;
-      const { recognize } = createGatedRecognizer({
-        backend: 'test',
-        scan: async () => [],
-        async transcribe(_samples, { onGuess }) {
-          part += 1;
-          onGuess?.(part === 1 ? 'never given' : 'no no no no no no');
-          return `part ${part}`;
-        },
-        close: async () => undefined,
-      });
-      const { samples, probabilities } = heard([...times(20, 0.9), ...times(80, 0), ...times(20, 0.9)]);
-      await recognize(samples, { final: true, probabilities, onGuess: (text) => void guesses.push(text) });
-      expect(guesses).toEqual(['part 1 no']);
-    });
+    const open = (cores: number) =>
+      createLocalRecognition((name) => hostOf(name) as WorkerHost, { modelDirectory: undefined }, cores);
+    const samples = new Float32Array(8000).fill(0.1);
+    expect(await open(2).transcribe(samples, { final: false })).toBe('quick');
+    expect(await open(2).transcribe(samples, { final: true })).toBe('careful');
+    expect(await open(1).transcribe(samples, { final: true })).toBe('careful');
+    await expect(open(1).transcribe(samples, { final: false })).rejects.toMatchObject({ code: 'dropped' });
+    expect(asked).toEqual([
+      ['interim recognition', 'quick', false, true],
+      ['speech recognition', 'careful', true, false],
+      ['speech recognition', 'careful', true, false],
+    ]);
   });
 });

@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os';
 import { BoundedMap } from '@trunkline/std';
 import { decodeSound } from '../audio/decode.ts';
 import { toMono } from '../audio/resample.ts';
-import type { CreateHost } from '../worker/host.ts';
+import type { CreateHost, WorkOptions } from '../worker/host.ts';
 import { droppedError } from '../worker/work-queue.ts';
-import { meanVoice, type Span, speechSpans } from './speech-spans.ts';
+import { meanVoice, speechSpans } from './speech-spans.ts';
 
 const sampleRate = 16_000;
 
@@ -19,8 +19,6 @@ export interface RecognitionOptions {
   onLanguage?: ((code: string) => void) | undefined;
   /** Called with the logarithm of the probability that the sentence goes on after the last word, where the recogniser can tell. */
   onContinuation?: ((logProbability: number | undefined) => void) | undefined;
-  /** Called before a final transcript with a likely one, where the recogniser has that much sooner. */
-  onGuess?: ((text: string) => void) | undefined;
   signal?: AbortSignal | undefined;
   /** The same utterance as the recogniser has heard it; used as long as that works. */
   live?: LiveUtterance | undefined;
@@ -90,19 +88,13 @@ export function createGatedRecognizer(parts: {
       const live = await heard;
       options.signal?.throwIfAborted();
       if (live !== undefined) return plausibleText(live, samples.length / sampleRate);
-      let texts: string[] = [];
-      const withNext = (text: string, { from, to }: Span) =>
-        [...texts, plausibleText(text, (to - from) / sampleRate)].filter(Boolean);
-      for (const span of spans) {
-        const voiceProbability = meanVoice(probabilities, span.from, span.to);
-        const isLast = span === spans.at(-1);
-        const onGuess =
-          isLast && options.onGuess && ((text: string) => options.onGuess?.(withNext(text, span).join(' ')));
-        const part = samples.slice(span.from, span.to);
-        const text = await transcribe(part, { ...options, voiceProbability, onGuess: onGuess || undefined });
-        texts = withNext(text, span);
+      const texts: string[] = [];
+      for (const { from, to } of spans) {
+        const voiceProbability = meanVoice(probabilities, from, to);
+        const text = await transcribe(samples.slice(from, to), { ...options, voiceProbability });
+        texts.push(plausibleText(text, (to - from) / sampleRate));
       }
-      return texts.join(' ');
+      return texts.filter(Boolean).join(' ');
     },
   };
 }
@@ -164,8 +156,8 @@ export interface LocalRecognition {
 const silence = new Float32Array(8000);
 
 /**
- * The larger model makes final transcripts. The smaller one makes interim ones, and guesses at final ones, in a thread of
- * its own; it does nothing where final ones need all cores.
+ * The larger model makes final transcripts. The smaller one makes interim ones in a thread of its own, so that no final one
+ * waits for them, and none where final ones need all cores.
  */
 export function createLocalRecognition(
   createHost: CreateHost,
@@ -183,52 +175,29 @@ export function createLocalRecognition(
   });
   const quick = createHost('interim recognition', script, { settings });
   const drafts = new TranscriptDrafts();
-  const transcribe = async (
-    samples: Float32Array,
-    model: 'quick' | 'careful',
-    options: RecognitionOptions,
-  ) => {
-    const { final, signal, caller } = options;
-    const host = model === 'quick' ? quick : careful;
-    const draftTokens = drafts.of(samples, options);
-    const work: RecognitionWork = {
-      kind: 'transcribe',
-      samples,
-      model,
-      ...(draftTokens && { draftTokens }),
-    };
-    const priority = { caller, urgent: final, droppable: !final };
-    const { text, tokens, nothing, continuation } = await host.ask<Transcript>(work, { signal, ...priority });
-    drafts.note(samples, options, tokens);
-    const isForeign = settings.modelDirectory === undefined && foreignLetter.test(text);
-    return { text: isForeign || isMadeUp(nothing, options) ? '' : text, continuation };
-  };
-  /** Calls `onGuess` unless the final transcript is there before. */
-  const guess = async (samples: Float32Array, options: RecognitionOptions, over: AbortSignal) => {
-    try {
-      const { text } = await transcribe(samples, 'quick', { ...options, signal: over });
-      options.onGuess?.(text);
-    } catch {
-      // The larger model says what is wrong, if anything is.
-    }
-  };
+  const priorityOf = ({ caller, final, signal }: RecognitionOptions): WorkOptions => ({
+    caller,
+    signal,
+    urgent: final,
+    droppable: !final,
+  });
   return {
-    scan: (samples, { signal, caller, final }) =>
-      careful.ask({ kind: 'scan', samples }, { signal, caller, urgent: final, droppable: !final }),
+    scan: (samples, options) => careful.ask({ kind: 'scan', samples }, priorityOf(options)),
     async transcribe(samples, options) {
       if (!options.final && careful.callers >= cores) throw droppedError();
-      const isGuessed = options.onGuess !== undefined && settings.modelDirectory === undefined;
-      const over = new AbortController();
-      if (options.final && isGuessed && careful.callers + 1 < cores)
-        void guess(samples, options, over.signal);
-      try {
-        const model = options.final ? 'careful' : 'quick';
-        const { text, continuation } = await transcribe(samples, model, options);
-        options.onContinuation?.(continuation);
-        return text;
-      } finally {
-        over.abort();
-      }
+      const [host, model] = options.final ? [careful, 'careful' as const] : [quick, 'quick' as const];
+      const draftTokens = drafts.of(samples, options);
+      const work: RecognitionWork = {
+        kind: 'transcribe',
+        samples,
+        model,
+        ...(draftTokens && { draftTokens }),
+      };
+      const { text, tokens, nothing, continuation } = await host.ask<Transcript>(work, priorityOf(options));
+      options.onContinuation?.(continuation);
+      drafts.note(samples, options, tokens);
+      const isForeign = settings.modelDirectory === undefined && foreignLetter.test(text);
+      return isForeign || isMadeUp(nothing, options) ? '' : text;
     },
     async close() {
       await Promise.all([careful.close(), quick.close()]);

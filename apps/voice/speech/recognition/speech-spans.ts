@@ -3,7 +3,7 @@ import { windowLength } from '../activity/silero/model.ts';
 const sampleRate = 16_000;
 
 /** A piece of a sound, in samples. */
-export interface Span {
+interface Span {
   from: number;
   to: number;
 }
