@@ -160,13 +160,15 @@ function unitNames(unit: string, language: string): string[] {
   return (['long', 'short'] as const).flatMap((unitDisplay) => {
     const format = new Intl.NumberFormat(`${language}-u-nu-latn`, { style: 'unit', unit, unitDisplay });
     return [1, 2, 5, 11].flatMap((value) => {
-      const name = wordsOf(format.formatToParts(value).find(({ type }) => type === 'unit')?.value ?? '');
+      const name = plainUnitName(
+        format.formatToParts(value).find(({ type }) => type === 'unit')?.value ?? '',
+      );
       return name === '' || isStopWord(name) ? [] : [name];
     });
   });
 }
 
-function wordsOf(name: string): string {
+function plainUnitName(name: string): string {
   return (
     spaced(name)
       .toLowerCase()

@@ -22,8 +22,8 @@ async function bundle(files: Record<string, string>) {
     chunkFileNames: '[name].cjs',
   });
   const chunks = output.filter((file) => file.type === 'chunk');
-  const require = createRequire(join(scratch.path, 'bundle/main.cjs'));
-  return { load: () => require('./main.cjs') as unknown, codes: chunks.map(({ code }) => code) };
+  const main = join(scratch.path, 'bundle/main.cjs');
+  return { load: () => createRequire(main)(main) as unknown, codes: chunks.map(({ code }) => code) };
 }
 
 const late = `import { base, Counter, nothing } from './shared.ts';
