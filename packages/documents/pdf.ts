@@ -133,6 +133,7 @@ interface Item {
   width: number;
   height: number;
 }
+
 /**
  * The items of a page without text that nobody sees, which is counted. Of an item that has both, the runs that are seen stay.
  */
@@ -144,11 +145,13 @@ async function withoutUnseen(
   if (!all.some((item) => 'str' in item && item.str.trim() !== '')) return { items: all, hidden: 0 };
   const runs = await inkOf();
   if (runs.every(({ isSeen }) => isSeen)) return { items: all, hidden: 0 };
+  const lines = Map.groupBy(runs, ({ y }) => Math.floor(y));
   let hidden = 0;
   const kept = all.flatMap((item): (Item | object)[] => {
     if (!('str' in item) || item.str.trim() === '') return [item];
     const [, , , , x = 0, y = 0] = item.transform.map(Number);
-    const own = runs.filter(
+    const near = [-1, 0, 1].flatMap((step) => lines.get(Math.floor(y) + step) ?? []);
+    const own = near.filter(
       (run) => Math.abs(run.y - y) < NEAR && run.x < x + item.width - NEAR && run.x + run.width > x + NEAR,
     );
     if (own.length === 0 || own.every(({ isSeen }) => isSeen)) return [item];

@@ -62,6 +62,7 @@ export const notSaid: Record<string, string> = {
   'the weather in': 'a sentence that is not finished',
   'two years before': 'words of a page that research reads',
   'a third more': 'words of a page that research reads',
+  'about 3.1 miles': 'words of a page that research reads',
   'in millions of euros': 'words of a page that research reads',
   'one hundred and twenty-five': 'words of a page that research reads',
   'mil doscientos cincuenta': 'words of a page that research reads',
