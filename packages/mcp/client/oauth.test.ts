@@ -261,6 +261,8 @@ describe('oauth', () => {
       await clients.configure(config);
       const { state, code } = await comeBack((await clients.beginSignIn('net', signal)) ?? '');
       await clients.finishSignIn(state, code, signal);
+      // Its stream may still be on its way, and would be refused and renew the tokens too.
+      await clients.close();
       server.expire();
       const { clients: later } = clientsWith(secrets);
       await later.configure(config);
