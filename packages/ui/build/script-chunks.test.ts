@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
-import { rolldown } from 'rolldown';
+import { type CodeSplittingGroup, rolldown } from 'rolldown';
 import { expect, it, onTestFinished } from 'vitest';
 import { adaptToScript } from './script-chunks.ts';
 
 /** Bundles `main.ts` with what it imports, and writes the chunks. */
-async function bundle(files: Record<string, string>) {
+async function bundle(files: Record<string, string>, groups: CodeSplittingGroup[] = []) {
   const scratch = temporaryDirectory();
   onTestFinished(() => scratch.remove());
   const source = join(scratch.path, 'source');
@@ -20,6 +20,7 @@ async function bundle(files: Record<string, string>) {
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
+    ...(groups.length > 0 && { codeSplitting: { groups } }),
   });
   const chunks = output.filter((file) => file.type === 'chunk');
   const main = join(scratch.path, 'bundle/main.cjs');
@@ -53,4 +54,19 @@ it('refuses an export that changes after its module ran', async () => {
       globalThis.add = add;`,
   };
   await expect(bundle(files)).rejects.toThrow('nothing may change after others took it');
+});
+
+it('refuses chunks that need each other', async () => {
+  const files = {
+    'main.ts':
+      "import { both, one } from './one.ts'; import { two } from './two.ts'; export const run = () => [one(), two(), both()];",
+    'one.ts': "import { two } from './two.ts'; export const one = () => 1; export const both = () => two();",
+    'two.ts': "import { one } from './one.ts'; export const two = () => one() + 1;",
+  };
+  const groups = ['one', 'two'].map((name) => ({
+    name,
+    test: new RegExp(`${name}\\.ts$`),
+    includeDependenciesRecursively: false,
+  }));
+  await expect(bundle(files, groups)).rejects.toThrow('chunks need each other');
 });

@@ -4,7 +4,7 @@ import type { Plugin } from 'rolldown';
  * Makes CommonJS chunks into what bin/load-program.js runs. Scripts cannot import: the loader does it for them. A raw
  * template becomes a plain one, as its characters beyond ASCII cannot be escaped. And what a chunk takes from others
  * becomes its own constants: rolldown asks a getter at each use, which took a twentieth of a research job. They are there by
- * then, as rolldown puts all that a group of modules needs into it or before it.
+ * then, as no two chunks may need each other.
  */
 export function adaptToScript(): Plugin {
   return {
@@ -26,7 +26,23 @@ export function adaptToScript(): Plugin {
       }
       return apply(code, edits);
     },
+    generateBundle(_, bundle) {
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk');
+      refuseCircles(new Map(chunks.map(({ fileName, imports }) => [fileName, imports])));
+    },
   };
+}
+
+/** A chunk that is loaded before one that it needs would take constants that are not there yet. */
+function refuseCircles(importsOf: ReadonlyMap<string, readonly string[]>): void {
+  const done = new Set<string>();
+  const visit = (name: string, before: readonly string[]): void => {
+    if (before.includes(name)) throw new Error(`chunks need each other: ${[...before, name].join(' -> ')}`);
+    if (done.has(name)) return;
+    for (const next of importsOf.get(name) ?? []) visit(next, [...before, name]);
+    done.add(name);
+  };
+  for (const name of importsOf.keys()) visit(name, []);
 }
 
 /** What is looked at of a node. */
