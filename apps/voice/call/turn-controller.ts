@@ -1,6 +1,14 @@
 import type { ToolOutcome } from '../delivery/delivery.ts';
 import { TurnMarks } from '../metrics/metrics.ts';
-import { botHasTurn, type CallEvent, type CallState, replyOf, transition, userTurnOf } from './call-state.ts';
+import {
+  botHasTurn,
+  type CallEvent,
+  type CallState,
+  replyOf,
+  transition,
+  type UserTurn,
+  userTurnOf,
+} from './call-state.ts';
 import { CallHold } from './call-tools.ts';
 import { Alarm } from './clock.ts';
 import { LateResults } from './replying/late-results.ts';
@@ -148,8 +156,8 @@ export class TurnController {
     if (before === 'paused' && after !== 'paused') this.#falseInterruptionTimer.cancel();
   }
 
-  #announce(userTurn = userTurnOf(this.#state)): void {
-    if (userTurn === undefined || userTurn.announced) return;
+  #announce(userTurn: UserTurn): void {
+    if (userTurn.announced) return;
     userTurn.announced = true;
     this.#deps.send({ type: 'user-started-speaking' });
   }

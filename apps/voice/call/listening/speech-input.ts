@@ -253,8 +253,7 @@ export class SpeechInput {
   #recognizeAhead(utterance: UserUtterance): UserUtterance['ahead'] {
     const controller = new AbortController();
     const signal = AbortSignal.any([utterance.controller.signal, controller.signal]);
-    const recognized = this.#recognize(utterance, true, signal);
-    return { recognized, cancel: () => controller.abort() };
+    return { recognized: this.#recognize(utterance, true, signal), cancel: () => controller.abort() };
   }
 
   /** Hardly anybody speaks this long without a pause, but nothing may grow without end. */
