@@ -35,7 +35,9 @@ export async function checkPackages(root: string): Promise<Diagnosis[]> {
   if (wanted === undefined || recorded === undefined)
     return [{ subject, state: 'ok', words: 'installed without a lock file; nothing to compare with.' }];
   const kinds = await differences(root, wanted.packages, recorded.packages);
-  const days = Math.floor((Date.now() - (await stat(lockFile)).mtimeMs) / DAY_MS);
+  // A file written in this very millisecond is younger than the clock says, and a clock may be set back.
+  const ageMs = Math.max(0, Date.now() - (await stat(lockFile)).mtimeMs);
+  const days = Math.floor(ageMs / DAY_MS);
   const age = `the lock file is ${days === 1 ? 'a day' : `${days} days`} old`;
   const found = Object.entries(kinds).filter(([, names]) => names.length > 0);
   const old = days < MAX_LOCK_DAYS ? [] : [`${age}, so that later fixes of dependencies are missing`];

@@ -357,6 +357,23 @@ describe('two servers in one process', () => {
     expect(await (await fetch(second.url)).text()).toBe('here');
   });
 
+  it('let callers of the first reach the second at the same address at once', async () => {
+    const { logger } = collectingLogger();
+    const app = { fetch: () => new Response('here') };
+    const options = { host: '127.0.0.1', port: 0, portVariable: 'PORT', logger };
+    let server = await serve(app, options);
+    onTestFinished(() => server.stop(0));
+    const { url, port } = server;
+    const ask = async () => (await fetch(url)).text();
+    for (let round = 0; round < 30; round++) {
+      // The one of two connections that was not used last can be used again at once.
+      await Promise.all([ask(), ask()]);
+      expect(await ask()).toBe('here');
+      await server.stop();
+      server = await serve(app, { ...options, port });
+    }
+  });
+
   it('logs and hides a failure outside the app', async () => {
     const { logger, lines } = collectingLogger();
     const app = {

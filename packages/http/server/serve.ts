@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CodedError } from '@trunkline/std';
 import { type Logger, OpenStreams, type ServerBindings } from '../app/context.ts';
 import { loadAdapter } from './adapter.ts';
@@ -156,6 +157,8 @@ async function stopServer(
   const timer = setTimeout(() => connections.destroyAll(), graceMs);
   await closed;
   clearTimeout(timer);
+  // Callers within this process hear of the end of their connections a turn later, and would use them for the next server.
+  await nextTurn();
 }
 
 /** An address that can be opened: a server on every interface is reached through loopback. */
