@@ -55,6 +55,7 @@ export {
   handOnFiles,
   InputRequired,
   type Interruption,
+  inputFromSchema,
   inputOfSchema,
   interruptionOf,
   interruptions,

@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Tool } from './tool.ts';
+import { defineTool, inputFromSchema, schemaOfInput, type Tool } from './tool.ts';
 
 const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' };
 
@@ -31,4 +31,29 @@ it('holds running and pausing tools in one list, told apart by pause', async () 
     tools.map(async (tool) => (tool.pause ? 'paused' : tool.execute({ left: 1, right: 1 }, context))),
   );
   expect(answers).toEqual(['2', 'paused']);
+});
+
+it('keeps nothing of schemas that programs and servers give, and shows them to models as they are', () => {
+  const schema = (id: string) => ({
+    id,
+    type: 'object',
+    properties: { when: { id: `${id}-when`, type: 'string', description: 'A day', examples: ['Monday'] } },
+    required: ['when'],
+    additionalProperties: false,
+  });
+  const { _idmap: kept } = z.globalRegistry;
+  const before = kept.size;
+  const inputs = ['one', 'two', 'two'].map((id) => inputFromSchema(schema(id)));
+  expect(inputs.map((input) => schemaOfInput(input))).toEqual(
+    Array(3).fill({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      properties: { when: { type: 'string', description: 'A day', examples: ['Monday'] } },
+      required: ['when'],
+      additionalProperties: false,
+    }),
+  );
+  expect(kept.size).toBe(before);
+  expect(inputs[0]?.safeParse({ when: 'Monday' }).data).toEqual({ when: 'Monday' });
+  expect(inputs[0]?.safeParse({ when: 1 }).success).toBe(false);
 });

@@ -186,10 +186,43 @@ export function inputOfSchema(schema: object): z.ZodType<unknown> {
   return input;
 }
 
+type SchemaRegistry = ReturnType<typeof z.registry<Record<string, unknown>>>;
+
+/** What schemas of strangers say beside types, each kept apart: Zod's own registry holds one with an `id` for ever. */
+const registries = new WeakMap<z.ZodType, SchemaRegistry>();
+const anyInput = z.record(z.string(), z.unknown());
+
+/** Objects that a JSON schema of a program or server allows. Throws where Zod cannot read it. */
+export function inputFromSchema(schema: object): z.ZodType<Record<string, unknown>> {
+  const registry = z.registry<Record<string, unknown>>();
+  const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0], { registry });
+  const input = read.pipe(anyInput as z.ZodType<Record<string, unknown>, unknown>);
+  registries.set(input, withDescriptions(registry));
+  return input;
+}
+
+/** Zod keeps descriptions in its own registry in any case, weakly. An `id` would turn the schema into a reference. */
+function withDescriptions(registry: SchemaRegistry): SchemaRegistry {
+  const get = (schema: z.ZodType) => {
+    const { id: _dropped, ...said } = { ...z.globalRegistry.get(schema), ...registry.get(schema) };
+    return said;
+  };
+  const all = z.registry<Record<string, unknown>>();
+  return Object.assign(all, { get });
+}
+
 /** The schema of an input as JSON, for models. */
 export function schemaOfInput(input: z.ZodType): object {
-  const given = givenSchemas.get(input);
-  return given ?? z.toJSONSchema(input, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
+  const metadata = registries.get(input);
+  return (
+    givenSchemas.get(input) ??
+    z.toJSONSchema(input, {
+      io: 'input',
+      target: 'draft-7',
+      unrepresentable: 'any',
+      ...(metadata && { metadata }),
+    })
+  );
 }
 
 /** Declares a tool so that the type of its input follows from its schema. */

@@ -2,8 +2,9 @@ import type { Judge } from '../api-types.ts';
 import { mayBeEnglish, type Span } from '../text/sentences.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
-import { comparedTokens } from './quantities.ts';
-import { readQuantities } from './quantity-comparison.ts';
+import { type ComparedToken, comparedTokens, quantityAt } from './quantities.ts';
+import { compareQuantities, readQuantities } from './quantity-comparison.ts';
+import type { Quantity } from './quantity-joins.ts';
 import { type Notation, notationOf } from './quantity-words.ts';
 import { denies, lowerText, readingsOf, type Statement, statementOf, withoutNegation } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
@@ -31,7 +32,9 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
       cell.span,
       1,
     );
-  const quoted = document.sentences.find((each) => isQuote(claim, each.statement) && isPlain(each));
+  const quoted = document.sentences.find(
+    (each) => isQuote(claim, each.statement) && isPlain(each) && endsWhole(claim, each.statement, document),
+  );
   if (quoted !== undefined) return certainly(true, '', quoted.span, 1);
   const { passage, score } = nearestPassage(claim, document);
   // Which words may be left out is known of English alone.
@@ -80,6 +83,19 @@ function isQuote(claim: Statement, sentence: Statement): boolean {
   if (length < 4 || length > sentence.tokens.length || length < sentence.tokens.length * QUOTED) return false;
   if (denies(lowerText({ tokens: sentence.tokens.slice(length) }))) return false;
   return claim.tokens.every((token, at) => token.lower === sentence.tokens[at]?.lower);
+}
+
+/** The claim does not end within a quantity of the sentence: "30 N" of "30 N/m", "5" of "5 million". */
+function endsWhole(claim: Statement, sentence: Statement, document: CheckedDocument): boolean {
+  const { length } = claim.tokens;
+  const next = sentence.tokens[length];
+  if (next === undefined) return true;
+  if (next.joint !== undefined) return false;
+  const last = claim.tokens.findLastIndex(({ kind }) => kind === 'number');
+  if (last === -1) return true;
+  const { notation } = document.inventory;
+  const [own, theirs] = [claim, sentence].map((each) => quantityAt(comparedTokens(each, notation), last));
+  return own?.end === theirs?.end;
 }
 
 /** In any language: sentences that have the claim's words and differ from it in one figure, or in that one of them denies. */
@@ -149,9 +165,25 @@ function closeReadings(
     const { statement, span } = sentence;
     const theirs = comparedTokens(statement, document.inventory.notation);
     // With its quantities first: "5 km" has the number of "5 million km".
-    const reading = readClosely(own, theirs, names) ?? readClosely(claim.tokens, statement.tokens, names);
+    const reading = readClosely(own, theirs, names) ?? readWords(claim, own, statement, theirs, names);
     return reading === undefined ? [] : [{ reading, span }];
   });
+}
+
+/** Word by word, where their quantities cannot be set against each other: then "3 percent" of "3 percent points" is not sure. */
+function readWords(
+  claim: Statement,
+  own: readonly ComparedToken[],
+  sentence: Statement,
+  theirs: readonly ComparedToken[],
+  names: NameKnowledge,
+): CloseReading | undefined {
+  const reading = readClosely(claim.tokens, sentence.tokens, names);
+  if (reading !== 'same') return reading;
+  const quantitiesOf = (tokens: readonly ComparedToken[]) => tokens.flatMap(({ quantity }) => quantity ?? []);
+  const page = quantitiesOf(theirs);
+  const isThere = (quantity: Quantity) => page.some((other) => compareQuantities(quantity, other) === 'same');
+  return quantitiesOf(own).every(isThere) ? 'same' : 'alike';
 }
 
 function namesOf({ text, inventory }: CheckedDocument): NameKnowledge {

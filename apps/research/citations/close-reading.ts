@@ -1,5 +1,5 @@
 import type { ComparedToken } from './quantities.ts';
-import { compareQuantities } from './quantity-comparison.ts';
+import { compareQuantities, haveCommonMeasure } from './quantity-comparison.ts';
 import { readingsOf } from './statement.ts';
 import { areOpposites, areSynonyms } from './synonyms.ts';
 
@@ -50,15 +50,23 @@ const LIMITS = words('if unless only except provided rather instead than when un
 const FRAMES = words(
   'if unless whether although though according said says say claims claimed claim believes believed thinks thought denied denies doubts that because until suppose when while where not no never neither contrary asked hoped hopes',
 );
+/** Words before a figure that say it is an end of what may be. */
+const BOUNDS = words('under over below above up beyond within exceeding maximum minimum max min towards');
 const OPENERS = words('and but so yet then also today however meanwhile moreover still now in fact');
 
 function words(list: string): ReadonlySet<string> {
   return new Set(list.split(' '));
 }
 
-function isCompared({ lower, kind, text, quantity }: ComparedToken): boolean {
-  if (quantity !== undefined) return true;
-  return kind === 'mark' ? /[,;:%]/.test(text) : !ARTICLES.has(lower);
+function isCompared(token: ComparedToken): boolean {
+  const { lower, kind, text, quantity } = token;
+  if (quantity !== undefined || isTelling(token)) return true;
+  return kind === 'mark' ? /[,;:]/.test(text) : !ARTICLES.has(lower);
+}
+
+/** A mark that changes what a figure says: "<5 ml", "35 ‰", "€900", "28″". */
+function isTelling({ kind, text }: ComparedToken): boolean {
+  return kind === 'mark' && /[%‰‱<>≤≥±′″\p{Sc}]/u.test(text);
 }
 
 /** The start of the sentence, or of a part of it that stands for itself. */
@@ -78,19 +86,24 @@ function align(
   start: number,
   names: NameKnowledge,
 ): CloseReading | undefined {
-  const claimed = own.filter(({ kind }) => kind !== 'mark');
+  const claimed = own.filter((token) => token.kind !== 'mark' || isTelling(token));
   const differences: CloseReading[] = [];
   let place = start;
   for (const [at, token] of claimed.entries()) {
     const gap = gapBefore(token, theirs, place, at === 0);
     if (gap !== undefined) {
       const skipped = theirs.slice(place, place + gap);
+      // "Up to 300 people" are not 300 people.
+      if (isFigure(token) && skipped.some(({ lower }) => BOUNDS.has(lower))) return undefined;
       if (skipped.some(isNegator) || isYetTo(skipped)) differences.push('denied');
       if (skipped.some(isHedge)) differences.push('hedged');
       place += gap + 1;
       continue;
     }
-    const difference = differenceAt(token, theirs[place], names);
+    // The symbol of a unit that is not known is no name: "45 Nm" may be "45 N·m".
+    const isUnit = isFigure(claimed[at - 1]) && token.text.length <= LONGEST_SYMBOL;
+    const difference =
+      isUnit || isElsewhere(token, theirs, place) ? undefined : differenceAt(token, theirs[place], names);
     // Whether "in 1990–91" says "in 1991" is for a judge.
     if (difference === undefined || isWithin(token, theirs, place)) return undefined;
     differences.push(difference);
@@ -98,6 +111,24 @@ function align(
   }
   if (takesBack(theirs.slice(place)) || differences.length > 1) return undefined;
   return differences[0] ?? 'same';
+}
+
+/** The figure in its place measures another thing, and a further one of the sentence may be it: "656.3 nm, or 4.57e14 Hz". */
+function isElsewhere({ quantity }: ComparedToken, theirs: readonly ComparedToken[], place: number): boolean {
+  const other = theirs[place]?.quantity;
+  if (quantity === undefined || other === undefined || haveCommonMeasure(quantity, other)) return false;
+  return theirs.some(
+    (each) =>
+      each.quantity !== undefined &&
+      haveCommonMeasure(quantity, each.quantity) &&
+      compareQuantities(quantity, each.quantity) !== 'other',
+  );
+}
+
+const LONGEST_SYMBOL = 5;
+
+function isFigure(token: ComparedToken | undefined): boolean {
+  return token?.kind === 'number' || token?.quantity !== undefined;
 }
 
 const LONGEST_GAP = 6;
@@ -134,11 +165,13 @@ const PLACES = words('in at near on off');
 /** Anything but what joins, counts or names; a place or a year behind "in" only tells more, and "is to open" is not "is open". */
 function mayBeLeftOut(token: ComparedToken, before: ComparedToken | undefined): boolean {
   if (isNegator(token) || isHedge(token)) return true;
+  // "30 N/m" is not 30 N.
+  if (isTelling(token) || token.joint === '/') return false;
   if (token.quantity !== undefined && (token.quantity.measures.length > 0 || token.quantity.isRough))
     return false;
   if (token.lower === 'to' && isHelper(before?.lower)) return false;
   if ((token.capital || /^\d{4}$/.test(token.text)) && PLACES.has(before?.lower ?? '')) return true;
-  return token.kind !== 'number' && !token.capital && !BARRIERS.has(token.lower) && token.text !== '%';
+  return token.kind !== 'number' && !token.capital && !BARRIERS.has(token.lower);
 }
 
 /** A word of the claim that stands for another one of the sentence, or that denies what the sentence says. */
@@ -229,5 +262,11 @@ function isHedge({ lower }: ComparedToken): boolean {
 function takesBack(rest: readonly ComparedToken[]): boolean {
   const end = rest.findIndex(({ text }) => text === ';' || text === ',');
   const clause = rest.slice(0, end === -1 ? undefined : end + 3);
+  // "Its load is 30 N", of 30 N/m; "300 or more".
+  if (
+    rest[0]?.joint === '/' ||
+    (rest[0]?.lower === 'or' && /^(?:more|less|fewer)$/.test(rest[1]?.lower ?? ''))
+  )
+    return true;
   return clause.some((token) => LIMITS.has(token.lower) || isNegator(token));
 }

@@ -98,7 +98,8 @@ function figuresOf(
       ...figure,
       unit: unitOf(tokens[figure.at + 1]),
       measure: measureOf(tokens[figure.at + 1], tokens[figure.at + 2], isEnglish),
-      before: tokens[figure.at - 1],
+      // Cells stand beside the name of their row.
+      before: tokens[figure.at - (tokens[figure.at - 1]?.text === '|' ? 2 : 1)],
       isDay: isDayOfDate(figure, tokens),
       quantity: quantityAt(compared, figure.at),
       isScaleNamed,
@@ -141,7 +142,7 @@ function countsOf(figures: readonly UnitFigure[], document: CheckedDocument): Un
 }
 
 function unitOf(token: Token | undefined): string | undefined {
-  return token?.content === true || token?.kind === 'mark' ? token.stem : undefined;
+  return token?.content === true || (token?.kind === 'mark' && token.text !== '|') ? token.stem : undefined;
 }
 
 /** Spanish says "mil millones" for a billion; Chinese and Japanese put scale and unit in one word: "万人". */

@@ -1,10 +1,11 @@
 import { partAt, spelledNumbers } from './number-words.ts';
 import { compounded, type Found, type Quantity, withRanges } from './quantity-joins.ts';
+import { COUNT, SHARE, unitsBehind } from './quantity-units.ts';
 import { type Notation, phraseLength, scaleSign } from './quantity-words.ts';
 import { scaled, scaleWords } from './rounding.ts';
 import { readingsOf, type Statement, type Token } from './statement.ts';
 import type { Measure } from './unit-names.ts';
-import { measuresAt, percentLength } from './units.ts';
+import { measuresAt } from './units.ts';
 
 /** A token that a quantity takes the place of has its words as its text. */
 export interface ComparedToken extends Token {
@@ -81,15 +82,29 @@ function quantitiesIn(tokens: readonly Token[], notation: Notation): Found[] {
   const found: Found[] = [];
   for (let at = 0; at < tokens.length; at += 1) {
     const rough = phraseLength(tokens, at, 'rough', notation.isEnglish);
-    const place = at + rough;
+    const signs = signsAt(tokens, at + rough);
+    const place = at + rough + signs.length;
     const number = numberAt(tokens, place, spelled, notation);
     if (number === undefined) continue;
-    const quantity = measured(tokens, number, rough > 0, notation);
+    const isRough = rough > 0 || signs.some(({ text }) => ABOUT.test(text));
+    const quantity = measured(tokens, number, isRough, notation);
     if (quantity === undefined) continue;
+    const telling = signs.map(({ text }) => text).filter((text) => !ABOUT.test(text));
+    if (telling.length > 0) quantity.signs = telling.join('');
     found.push({ quantity, from: at, isArticle: number.isArticle });
     at = quantity.end - 1;
   }
   return withRanges(compounded(found, tokens, notation), tokens, notation);
+}
+
+/** Marks in front of a number that change what it says: "<5 ml", "±0.5", "€186.50", "~12". */
+const SIGN = /^[<>≤≥±≈~\p{Sc}]$/u;
+const ABOUT = /^[≈~]$/;
+
+function signsAt(tokens: readonly Token[], at: number): readonly Token[] {
+  let end = at;
+  while (SIGN.test(tokens[end]?.text ?? '')) end += 1;
+  return tokens.slice(at, end);
 }
 
 interface NumberRead {
@@ -215,8 +230,7 @@ function measured(
   const { measures, length } = unitsBehind(tokens, end, number, notation);
   // A symbol of a scale may be that of a unit too: "1.2m".
   const sign = number.isArticle ? undefined : scaleSign(tokens[end] ?? { text: '' }, isEnglish);
-  const isMoney =
-    /^[$€£¥]$/.test(tokens[number.at - 1]?.text ?? '') || /^[$€£¥]$/.test(tokens[end + 1]?.text ?? '');
+  const isMoney = isCurrency(tokens[number.at - 1]) || isCurrency(tokens[end + 1]);
   end += length;
   if (sign !== undefined && (length === 0 || isMoney)) {
     end = length === 0 ? end + 1 : end;
@@ -238,7 +252,10 @@ function measured(
   return finish(values, scale, isShare ? [{ kind: SHARE, factors: [1] }] : measures);
 
   function finish(found: readonly number[], by: number, units: readonly Measure[]): Quantity {
+    const currency = isCurrency(tokens[end]) && units.length === 0 ? tokens[end]?.text : undefined;
+    if (currency !== undefined) end += 1;
     return {
+      ...(currency !== undefined && { signs: currency }),
       values: found,
       isSure: number.isSure && isSure,
       scale: by,
@@ -249,44 +266,6 @@ function measured(
       end,
     };
   }
-}
-
-/** What is counted, and what a share is. */
-export const COUNT = 'count';
-export const SHARE = 'share';
-
-function unitsBehind(
-  tokens: readonly Token[],
-  at: number,
-  { isYear, isArticle }: NumberRead,
-  { isEnglish }: Notation,
-): { measures: readonly Measure[]; length: number } {
-  const percent = percentLength(tokens[at]?.lower, tokens[at + 1]?.lower);
-  if (percent > 0 && !isArticle) return { measures: [{ kind: SHARE, factors: [0.01] }], length: percent };
-  // "The 1960s" are no seconds, and "1987年" is no length of time.
-  const next = tokens[at]?.text ?? '';
-  if (isYear && /^(?:s|[年年]|년|h|t)$/.test(next)) return { measures: [], length: 0 };
-  const unit = measuresAt(tokens, at, isEnglish);
-  return unit === undefined ? { measures: [], length: 0 } : (speedAt(tokens, at, unit, isEnglish) ?? unit);
-}
-
-/** "60 miles an hour", where the name of the unit is not one for speeds. */
-function speedAt(
-  tokens: readonly Token[],
-  at: number,
-  { measures, length }: { measures: readonly Measure[]; length: number },
-  isEnglish: boolean,
-): { measures: readonly Measure[]; length: number } | undefined {
-  const lengths = measures.filter(({ kind }) => kind === 'length');
-  const per = phraseLength(tokens, at + length, 'per', isEnglish);
-  if (lengths.length === 0 || per === 0) return undefined;
-  const time = measuresAt(tokens, at + length + per, isEnglish);
-  const times = time?.measures.filter(({ kind }) => kind === 'time') ?? [];
-  if (time === undefined || times.length === 0) return undefined;
-  const speeds = lengths.flatMap((own) =>
-    times.flatMap((each) => own.factors.flatMap((size) => each.factors.map((factor) => size / factor))),
-  );
-  return { measures: [{ kind: 'speed', factors: speeds }], length: length + per + time.length };
 }
 
 /** "Million", "mil millones", and of Chinese and Japanese "1億2000万": each figure with its scale, and the sum. */
@@ -331,6 +310,10 @@ const SIGNS: Readonly<Record<string, number>> = {
   億: 1e8,
   兆: 1e12,
 };
+
+function isCurrency(token: Token | undefined): boolean {
+  return /^\p{Sc}$/u.test(token?.text ?? '');
+}
 
 /** The quantity that a figure or number in words at this place belongs to. */
 export function quantityAt(tokens: readonly ComparedToken[], at: number): Quantity | undefined {

@@ -1,5 +1,6 @@
-import { COUNT, type ComparedToken, SHARE } from './quantities.ts';
+import type { ComparedToken } from './quantities.ts';
 import type { Quantity } from './quantity-joins.ts';
+import { COUNT, isCombinedKind, POINTS, SHARE } from './quantity-units.ts';
 import { scaled, toleranceOf } from './rounding.ts';
 import type { Measure } from './unit-names.ts';
 
@@ -24,8 +25,13 @@ export function compareQuantities(
       isComparable = true;
       found.push(...comparisonsOf([claim, left], [page, right], isLenient));
     }
-  if (!isComparable) return areMeasured(claim, page) ? 'other' : undefined;
-  return RANKED.find((each) => found.includes(each));
+  if (!isComparable)
+    return areMeasured(claim, page) && ![...own, ...theirs].some(({ kind }) => isCombinedKind(kind))
+      ? 'other'
+      : undefined;
+  const compared = RANKED.find((each) => found.includes(each));
+  // "<5 ml" and "5 ml", "€5" and "$5": whether one bears out the other, a judge must say.
+  return compared === 'same' && claim.signs !== page.signs ? 'open' : compared;
 }
 
 /**
@@ -62,8 +68,13 @@ export function areMeasured(one: Quantity | undefined, other: Quantity | undefin
     (each) =>
       each !== undefined &&
       each.measures.length > 0 &&
-      each.measures.every(({ kind }) => kind !== COUNT && kind !== SHARE),
+      each.measures.every(({ kind }) => kind !== COUNT && kind !== SHARE && kind !== POINTS),
   );
+}
+
+/** Whether both may measure the same kind of thing. */
+export function haveCommonMeasure(one: Quantity, other: Quantity): boolean {
+  return measuresOf(one).some(({ kind }) => measuresOf(other).some((each) => each.kind === kind));
 }
 
 /** The values of the second in the unit of the first, where both measure the same. */
@@ -106,17 +117,34 @@ function comparisonsOf(
         const tolerance = convert(toleranceOf(other, MOST_ROUNDED));
         const closely = (exact: number) =>
           compareValues({ value, exact, tolerance, isConverted, isLenient, isRough: claim.isRough });
-        const compared = closely(convert(other) + scaled(offset, 1 / own));
+        const exact = convert(other) + scaled(offset, 1 / own);
+        const compared = closely(exact);
         // A dash may be a sign, or join a range.
         const isTurned = value === -other;
         const isLikely = place + index === 0 && claim.isSure && page.isSure;
         // A rise by 2 °C is one by 3.6 °F.
         const isDifference = offset !== 0 && closely(convert(other)) !== 'other';
+        // A share of 0 °F says nothing, and neither unit says whether it is that of a rise.
+        if (offset !== 0) {
+          const isNear = Math.abs(value - exact) <= DEGREES_APART * (claim.isRough ? ROUGH_DEGREES : 1);
+          return [compared !== 'other' || isDifference || isNear ? 'open' : 'other'];
+        }
         if (compared === 'same') return [isLikely ? 'same' : 'open'];
-        return [isDifference || isTurned ? 'open' : compared];
+        return [isDifference || isTurned || isBinary(left, value / exact) ? 'open' : compared];
       }),
     );
   });
+}
+
+/** What a temperature of another unit may differ by, rounded to whole degrees on both sides; and where it says "about". */
+const DEGREES_APART = 1.5;
+const ROUGH_DEGREES = 2;
+
+/** Many write GB for GiB. */
+function isBinary({ kind }: Measure, ratio: number): boolean {
+  if (kind !== 'data' || !(ratio > 0)) return false;
+  const most = [1, 2, 3, 4].map((power) => (1024 / 1000) ** power);
+  return most.some((each) => [each, 1 / each].some((other) => Math.abs(ratio / other - 1) < ROUNDED_SAME));
 }
 
 /** What two values may differ by, as shares of the page's. */

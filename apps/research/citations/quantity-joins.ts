@@ -15,6 +15,8 @@ export interface Quantity {
   measures: readonly Measure[];
   isYear: boolean;
   isRough: boolean;
+  /** Marks that change what it says: "<", "±", "€". */
+  signs?: string;
   /** Place of its number among the tokens, and the place behind all of it. */
   at: number;
   end: number;
@@ -76,6 +78,8 @@ export function withRanges(
     const { quantity } = each;
     if (next === undefined || next.isArticle || quantity.measures.length > 0) return each;
     if (next.quantity.measures.length === 0) return each;
+    // "For €5 and 7 km".
+    if (/\p{Sc}/u.test(quantity.signs ?? '')) return each;
     if (quantity.isYear || quantity.scale !== 1 || next.quantity.scale !== 1) return each;
     const between = next.from - quantity.end;
     const isRange = between === 0 || phraseLength(tokens, quantity.end, 'to', isEnglish) === between;

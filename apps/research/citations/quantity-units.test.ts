@@ -99,3 +99,60 @@ describe('the set of claims in other units', () => {
     expect(scoreOf(await judgedBy(claims, { model: yesSayer })).precision).toBeGreaterThan(0.95);
   });
 });
+
+describe('claims by somebody who had not read the rules', () => {
+  it.each([
+    ['quantities-a', 70],
+    ['quantities-b', 75],
+    ['quantities-c', 50],
+    ['quantities-d', 60],
+  ])('have no sure verdict that is wrong: %s', async (set, least) => {
+    const claims = plantedClaims(set);
+    const { sure } = scoreOf(judgedByRules(claims));
+    expect(sure.right).toBe(sure.total);
+    expect(sure.total).toBeGreaterThanOrEqual(least);
+    expect(scoreOf(await judgedBy(claims, { model: truthTeller(claims) })).recall).toBeGreaterThan(0.95);
+  });
+
+  const page = (words: string) => `The works at Arle were opened by the mayor in spring. ${words}`;
+
+  it.each([
+    ['money', 'The ticket costs $15 for adults.', 'The ticket costs €15 for adults.'],
+    ['a bound in signs', 'The oil holds >5 ml of water.', 'The oil holds <5 ml of water.'],
+    ['a bound in words', 'The hall holds 300 people.', 'The hall holds up to 300 people.'],
+    ['a bound behind', 'The hall was built for 300.', 'The hall was built for 300 or more.'],
+    ['a power of ten', 'The vat holds 3 × 10⁻³ moles.', 'The vat holds 3 × 10⁻⁴ moles.'],
+    ['a rate', 'The beam bears a load of 30 kN.', 'The beam bears a load of 30 kN/m.'],
+    ['points of a share', 'The rate rose by 3 percent.', 'The rate rose by 3 percent points.'],
+    ['a product', 'The lake holds 1,200 acres of water.', 'The lake holds 1,200 acre-feet of water.'],
+    ['inches', 'The new wheel is 28′ across.', 'The new wheel is 28″ across.'],
+    ['hours', 'The old film lasts 5 h in all.', 'The old film lasts 2:05 h in all.'],
+    ['a rise', 'The old pond warmed by 41 °F in May.', 'The old pond warmed by 5 °C in May.'],
+    ['a permille', 'The salt of it is 35 % at sea.', 'The salt of it is 35 ‰ at sea.'],
+  ])('are not said to hold where a mark or word at the figure differs: %s', (_, claim, words) => {
+    expect(verdictOn(claim, page(words))).not.toBe('holds');
+  });
+
+  it.each([
+    ['energy', 'The stove gives 172.8 MJ of heat.', 'The stove gives 48 kWh of heat.'],
+    ['fuel', 'The van goes for 12.5 km/l in town.', 'The van goes for 8 l/100 km in town.'],
+    ['binary units', 'The card stores 64 GB of data.', 'The card stores 64 GiB of data.'],
+    ['cold', 'The hut is at about 0 °F at night.', 'The hut is at −18 °C at night.'],
+    ['another figure of it', 'The line lies at 457 THz.', 'The line lies at 656.3 nm, or 4.57e14 Hz.'],
+    ['an unknown unit', 'The bolt takes 45 Nm of force.', 'The bolt takes 45 N·m of force.'],
+  ])('are not said to fail where they may be the same: %s', (_, claim, words) => {
+    expect(verdictOn(claim, page(words))).not.toBe('fails');
+  });
+
+  it('have the unit of the head of a column, in brackets or behind "in", and no other', () => {
+    const table =
+      '| Lake | Area (km²) | Depth (m) | Height in ft |\n|---|---|---|---|\n| Upper Corran | 12.4 | 87 | 164 |';
+    expect(verdictOn('Upper Corran — Depth (m): 87', table)).toBe('holds');
+    const [row] = prepareDocument('', table)
+      .sentences.slice(-1)
+      .map(({ statement }) => statement.tokens.map(({ text }) => text));
+    expect(row?.join(' ')).toBe('| Upper Corran | 12.4 km² | 87 m | 164 ft |');
+    expect(verdictOn('Upper Corran — Depth (m): 8,700 cm', table)).not.toBe('fails');
+    expect(verdictOn('Upper Corran — Depth (m): 87 km', table)).not.toBe('holds');
+  });
+});

@@ -1,4 +1,5 @@
 import { isStopWord, isUnspaced, spaced, stem } from '../text/words.ts';
+import { plainFigures } from './plain-figures.ts';
 import { isPercentWord } from './units.ts';
 
 /** A number of a text. */
@@ -97,23 +98,34 @@ export interface Token {
   content: boolean;
   /** Stands right behind a digit, as in "1.2m". */
   isGlued?: true;
+  /** Stands right behind a unit and a slash, as "h" in "l/h", or a hyphen or dot, as "feet" in "acre-feet". */
+  joint?: '/' | '-';
 }
 
 const TOKEN =
-  /(?<!\p{Nd})\p{Nd}{1,3}(?:[ \u00A0\u2009\u202F]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?|\p{Nd}+(?:[.,'’٫٬]\p{Nd}+)*|[〇零一二三四五六七八九十百千]{2,}|(?<!\p{L})(?:[kcdmµ]?m|ft|mi|yd|in)[²³]|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%٪$€£¥°,;:()]/gu;
+  /(?<!\p{Nd})\p{Nd}{1,3}(?:[ \u00A0\u2009\u202F]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?|\p{Nd}+(?:[.,'’٫٬]\p{Nd}+)*|[〇零一二三四五六七八九十百千]{2,}|(?<!\p{L})(?:[kcdmµ]?m|ft|mi|yd|in)[²³]|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%٪‰‱\p{Sc}°,;:()<>≤≥±≈′″|]|~(?=\p{Nd})/gu;
 
 export function tokensOf(sentence: string): Token[] {
   const tokens: Token[] = [];
   let first = true;
-  const written = spacedWords(wholeYears(plainNumbers(sentence)));
+  const written = spacedWords(plainFigures(sentence));
   for (const { 0: text, index } of written.matchAll(TOKEN)) {
     const token = tokenOf(text, first);
     if (token.kind === 'word') first = false;
     if (token.kind === 'word' && /\p{Nd}/u.test(written[index - 1] ?? '')) token.isGlued = true;
     if (token.kind === 'number' && isNegative(written, index)) token.lower = `-${token.lower}`;
+    const joint = jointAt(written, index);
+    if (joint !== undefined && token.kind !== 'mark') token.joint = joint;
     tokens.push(token);
   }
   return tokens;
+}
+
+/** Between two letters, or behind a power or a sign of money: "t/ha", "€/m²", "l/100 km", "N·m". */
+function jointAt(text: string, at: number): Token['joint'] {
+  const [sign = '', before = ''] = [text[at - 1], text[at - 2]];
+  if (!/[/⁄·⋅∙‑-]/.test(sign) || !/[\p{L}²³\p{Sc}]/u.test(before)) return undefined;
+  return /[/⁄]/.test(sign) ? '/' : '-';
 }
 
 /** A sign right before the number and behind a space; "5 -7" is a range. */
@@ -123,59 +135,6 @@ function isNegative(text: string, at: number): boolean {
     /(?:^|[\s(])$/.test(text.slice(0, at - 1)) &&
     !/\p{Nd}\s+$/u.test(text.slice(0, at - 1))
   );
-}
-
-const OTHER_DIGITS = /[\uFF05\uFF10-\uFF19\u{1D7CE}-\u{1D7FF}]/gu;
-const FRACTION = /(?<![\p{Nd}.,/⁄])(?:(\d{1,4})|(\d{1,2})\s)?([¼½¾⅛⅜⅝⅞⅕⅖⅗⅘⅒])/gu;
-const MIXED = /(?<![\p{Nd}.,/⁄-])(\d{1,3}) ([1-9])[/⁄]([2458]|10)(?![\p{Nd}/⁄]|[.,]\p{Nd})/gu;
-const PARTS: Readonly<Record<string, number>> = {
-  '¼': 0.25,
-  '½': 0.5,
-  '¾': 0.75,
-  '⅛': 0.125,
-  '⅜': 0.375,
-  '⅝': 0.625,
-  '⅞': 0.875,
-  '⅕': 0.2,
-  '⅖': 0.4,
-  '⅗': 0.6,
-  '⅘': 0.8,
-  '⅒': 0.1,
-};
-const UNUSUAL = /[¼½¾⅛⅜⅝⅞⅕⅖⅗⅘⅒\uFF05\uFF10-\uFF19\u{1D7CE}-\u{1D7FF}℃℉\u3380-\u33DF]|\d [1-9][/⁄]\d|m[23]/u;
-/** Symbols that are one sign: "㎞", "℃"; and powers in plain digits: "km2". */
-const ONE_SIGN = /[℃℉\u3380-\u33DF]/gu;
-const PLAIN_POWER = /(?<=\p{Nd}\s?)([kcmd]?m)([23])(?![\p{L}\p{Nd}])/gu;
-
-/** Digits of full width or in bold as usual ones, and "2½" and "2 1/2" as 2.5; thirds have no such form. */
-function plainNumbers(sentence: string): string {
-  if (!UNUSUAL.test(sentence)) return sentence;
-  return sentence
-    .replace(OTHER_DIGITS, (digit) => digit.normalize('NFKC'))
-    .replace(ONE_SIGN, (sign) => sign.normalize('NFKD'))
-    .replace(PLAIN_POWER, (_, unit: string, power: string) => `${unit}${power === '2' ? '²' : '³'}`)
-    .replace(
-      FRACTION,
-      (_, close: string | undefined, apart: string | undefined, part: string) =>
-        ` ${Number(close ?? apart ?? 0) + (PARTS[part] ?? 0)}`,
-    )
-    .replace(MIXED, (written, whole: string, above: string, below: string) =>
-      Number(above) < Number(below) ? `${Number(whole) + Number(above) / Number(below)}` : written,
-    );
-}
-
-/** Years that a shortened one lies behind the first of its range at most. */
-const LONGEST_RANGE = 50;
-const RANGE = /(?<![\d.,/–-])(1\d{3}|20\d{2})([-–/])(\d{2})(?![\p{L}\d]|[-–/.,]\d)/gu;
-
-/** "1990–91" as "1990–1991". Where "2008-09" is a month, 2009 is one more year that the text may mean. */
-function wholeYears(sentence: string): string {
-  return sentence.replace(RANGE, (written, first: string, dash: string, last: string) => {
-    const distance = (Number(last) - (Number(first) % 100) + 100) % 100;
-    return distance === 0 || distance > LONGEST_RANGE
-      ? written
-      : `${first}${dash}${Number(first) + distance}`;
-  });
 }
 
 /** Numbers in ideographs stay whole. */

@@ -1,4 +1,5 @@
 import type { Span } from '../text/sentences.ts';
+import { scaleWords } from './rounding.ts';
 import { measuresAt, percentLength } from './units.ts';
 
 /**
@@ -37,11 +38,10 @@ export function isTableHead(span: Span, text: string, next: Span | undefined): b
 
 /** The unit in brackets, behind a comma or as the last word; empty if none is known there. */
 function unitOfHead(head: string): string {
-  const [, inside, behind] = /[([]([^()[\]]+)[)\]]\s*$|(?:,\s*|\s)(\S+)$/u.exec(head) ?? [];
+  const [, inside, behind] = /[([]([^()[\]]+)[)\]]\s*$|(?:,\s*|\s)([^\s()[\]]+)$/u.exec(head) ?? [];
   const unit = (inside ?? behind ?? '').trim();
-  return isUnit(unit, inside !== undefined || /,\s*\S+$/.test(head) || percentLength(unit, undefined) > 0)
-    ? unit
-    : '';
+  const isApart = inside !== undefined || /(?:,\s*|\s(?:in|en)\s+)\S+$/u.test(head);
+  return isUnit(unit, isApart || percentLength(unit, undefined) > 0) ? unit : '';
 }
 
 /** A letter alone, or a word such as "day", names a unit only where it is set apart. */
@@ -51,6 +51,8 @@ function isUnit(unit: string, isApart: boolean): boolean {
     text,
     lower: text.toLowerCase(),
   }));
+  // "Volume (million m³)".
+  if (scaleWords().has(words[0]?.lower ?? '')) words.shift();
   if (words.length === 0) return false;
   if (percentLength(words[0]?.lower, words[1]?.lower) === words.length) return true;
   return [true, false].some((isEnglish) => measuresAt(words, 0, isEnglish)?.length === words.length);

@@ -50,6 +50,7 @@ const ENGLISH: readonly (readonly [names: string, kind: string, ...factors: numb
   ['kph,kmh', 'speed', 1 / 3.6],
   ['knot,knots', 'speed', 0.514444],
   ['hr,hrs', 'time', 3600],
+  ['horsepower,hp,bhp', 'w', 745.7],
 ];
 const OTHERS: typeof ENGLISH = [
   ['tonne,tonnes,tonnen,tonelada,toneladas,tonnellata,tonnellate,ton,tona,tony', 'mass', 1e6],
@@ -187,13 +188,17 @@ const BASES: Readonly<Record<string, readonly [kind: string, size: number]>> = {
   s: ['time', 1],
   W: ['w', 1],
   Wh: ['wh', 1],
+  bar: ['pa', 1e5],
   Hz: ['hz', 1],
   V: ['v', 1],
   VA: ['va', 1],
-  J: ['j', 1],
+  J: ['wh', 1 / 3600],
+  cal: ['wh', 4.184 / 3600],
   Pa: ['pa', 1],
   Bq: ['bq', 1],
-  eV: ['ev', 1],
+  eV: ['wh', 1.602176634e-19 / 3600],
+  N: ['n', 1],
+  K: ['temperature', 1],
 };
 const PREFIXES: Readonly<Record<string, number>> = {
   n: 1e-9,
@@ -213,6 +218,33 @@ const SYMBOL = new RegExp(
   `^([${Object.keys(PREFIXES).join('')}])?(${Object.keys(BASES).join('|')})([²³])?$`,
   'u',
 );
+
+/** Symbols without a prefix of thousands; feet and inches share their signs with minutes and seconds. */
+const SINGLE: Readonly<Record<string, readonly Measure[]>> = {
+  KiB: [{ kind: 'data', factors: [2 ** 10] }],
+  MiB: [{ kind: 'data', factors: [2 ** 20] }],
+  GiB: [{ kind: 'data', factors: [2 ** 30] }],
+  TiB: [{ kind: 'data', factors: [2 ** 40] }],
+  Å: [{ kind: 'length', factors: [1e-10] }],
+  psi: [{ kind: 'pa', factors: [6894.757] }],
+  atm: [{ kind: 'pa', factors: [101_325] }],
+  PS: [{ kind: 'w', factors: [735.49875] }],
+  '′': [
+    { kind: 'length', factors: [0.3048] },
+    { kind: 'time', factors: [60] },
+    { kind: 'angle', factors: [60] },
+  ],
+  '″': [
+    { kind: 'length', factors: [0.0254] },
+    { kind: 'time', factors: [1] },
+    { kind: 'angle', factors: [1] },
+  ],
+};
+
+/** The units that a sign or symbol without a prefix may stand for. */
+export function measuresOfSign(text: string): readonly Measure[] {
+  return SINGLE[text] ?? [];
+}
 
 /** Other symbols that may have a power: "mi²". */
 const POWERED = /^(\p{L}+)([²³])$/u;

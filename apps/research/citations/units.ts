@@ -6,6 +6,7 @@ import {
   type Measure,
   measureOfSymbol,
   measuresNamed,
+  measuresOfSign,
   powerBefore,
   powerBehind,
   powerOf,
@@ -143,11 +144,17 @@ function plainAt(words: readonly UnitWord[], at: number, isEnglish: boolean): Re
     if (measures.length > 0) return { measures, length };
   }
   const { text = '', lower = '' } = words[at] ?? {};
+  const signs = measuresOfSign(text);
+  if (signs.length > 0) return { measures: signs, length: 1 };
   const symbol = measureOfSymbol(text);
   if (symbol !== undefined) return { measures: [symbol], length: 1 };
   const unit = unitOf(lower, isEnglish);
   // Any long word may be the stock of a unit.
   if (unit === undefined || !STOCK_KINDS.has(unit.kind)) return undefined;
+  if (unit.kind === 'j') {
+    const factors = [...unit.factors].map((size) => size / HOUR);
+    return { measures: [{ kind: 'wh', factors }], length: 1 };
+  }
   const hour = measuresNamed(words[at + 1]?.lower ?? '', isEnglish).find(({ kind }) => kind === 'time');
   if (unit.kind !== 'w' || hour === undefined)
     return { measures: [{ kind: unit.kind, factors: [...unit.factors] }], length: 1 };

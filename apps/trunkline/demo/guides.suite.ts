@@ -36,12 +36,18 @@ export function quotations(): string[] {
 
 /** Quotations that nobody says to a service, or not alone. */
 export const notSaid: Record<string, string> = {
+  '1.2 × 10⁶': 'a figure on a page',
+  '12.5 l/100 km': 'a figure on a page',
+  '12.5 litres per 100 km': 'a figure on a page',
   '2 of 3': 'words of a page',
   'Capital – Oslo': 'a line of a report',
   'Card signed, not checked': 'words of a page',
   'Edit as YAML': 'words of a page',
   'Empty the cache first': 'a step on a page that research reads',
   'For this task': 'words of a page',
+  'Height in m': 'the head of a column',
+  'Up to 300': 'words of a page',
+  'Volume (million m³)': 'the head of a column',
   'Open as operator': 'printed at the start',
   'Sign out of Example ID too': 'words of a page',
   'Sound does not get through': 'words of a page',

@@ -1,5 +1,5 @@
 import type { ElicitResult } from '@modelcontextprotocol/sdk/types.js';
-import { type AnsweredInput, InputRequired } from '@trunkline/llm';
+import { type AnsweredInput, InputRequired, inputFromSchema } from '@trunkline/llm';
 import { z } from 'zod';
 import type { McpQuestion } from './types.ts';
 
@@ -80,7 +80,7 @@ function yesOrNo(text: string): boolean | undefined {
 
 function checkerOf(schema: object): z.ZodType {
   try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    return inputFromSchema(schema);
   } catch {
     // The server checks the answer anyway.
     return z.record(z.string(), z.unknown());

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { hasPlainNames } from '@trunkline/llm';
-import { errorMessage, untilAborted } from '@trunkline/std';
+import { errorMessage, untilAborted, withTimeout } from '@trunkline/std';
 import type { McpPrompt, McpResource } from './catalogue.ts';
 import { connect, limitOf, type McpClientOptions, sessionOptions } from './connect.ts';
 import type { McpContent } from './content.ts';
@@ -20,6 +20,9 @@ const MAX_CALL_MS = 10 * 60_000;
 const PING_MS = 5000;
 const SIGN_IN_MS = 30_000;
 const LIST_MS = 20_000;
+/** Listings because of a change within this time, before the next waits so long. */
+const MOST_RELISTED = 10;
+const RELIST_MS = 1000;
 /** Before a call is made again that has not reached the server, or that may be repeated. */
 const REPEAT_PAUSES_MS = [200, 800];
 /** Lines of a server's log that are kept for the operator. */
@@ -43,6 +46,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   #connecting: Promise<McpSession> | undefined;
   #isRefreshing = false;
   #isStale = false;
+  #listedAt: number[] = [];
   #failures = 0;
   #logged: object | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -303,14 +307,28 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     try {
       while (this.#isStale && this.#session === session) {
         this.#isStale = false;
-        const tools = await session.listTools(limitOf(CONNECT_MS, this.#closing.signal)());
+        const options = { timeoutMs: CONNECT_MS, signal: this.#closing.signal };
+        // The SDK's listener stays at the signal, and keeps the list as long as that lives.
+        const tools = await withTimeout(options, (signal) => session.listTools(signal));
         if (this.#session === session) this.#accept(tools);
+        await this.#restAfterListing();
       }
     } catch (error) {
       await this.#drop(session, error);
     } finally {
       this.#isRefreshing = false;
     }
+    // The connection was made anew meanwhile, and its tools changed too.
+    if (this.#isStale && this.#session !== undefined && this.#session !== session)
+      await this.#refresh(this.#session);
+  }
+
+  /** A server that changes its tools without end is listed once a second, after a few times at once. */
+  async #restAfterListing(): Promise<void> {
+    const now = Date.now();
+    this.#listedAt = [...this.#listedAt, now].filter((time) => now - time < RELIST_MS).slice(-MOST_RELISTED);
+    if (this.#listedAt.length < MOST_RELISTED) return;
+    await untilAborted(delay(RELIST_MS, undefined, { ref: false }), this.#closing.signal);
   }
 
   /** A call may take too long because the tool is slow or because the server is gone. */

@@ -240,6 +240,16 @@ describe('a server that is a program', longTest, () => {
     expect(await call('box_echo', { words: 'hi' })).toBe('hi');
   });
 
+  it('may say without end that its tools changed: they are listed a few times at once, then now and then', async () => {
+    const { clients, call } = await open([program('restless')]);
+    const described = () => clients.tools[0]?.description ?? '';
+    await call('box_restless');
+    await waitFor(() => described() === 'as of 10');
+    // Each call takes as long as a listing and more.
+    for (let made = 0; made < 200; made += 1) await call('box_restless');
+    expect(Number(/\d+/.exec(described())?.[0])).toBeLessThan(100);
+  });
+
   it('may hang: a call ends at its limit and with its caller, and the connection stays', async () => {
     const { clients, call } = await open([{ ...program('hang', 'add'), timeoutMs: 300 }]);
     expect(await call('box_hang')).toMatch(/^Error: the MCP server box gave no answer: .*timed out/i);

@@ -8,6 +8,7 @@ import {
   guessSubject,
   handOnFiles,
   InputRequired,
+  inputFromSchema,
   type RunningTool,
   type ToolContext,
 } from '@trunkline/llm';
@@ -203,12 +204,10 @@ function subjectOf({ onlyReads, staysHere }: { onlyReads: boolean; staysHere: bo
 
 /** A schema that Zod cannot read lets any object through: the server checks it anyway. */
 function inputOf(schema: object): z.ZodType<Record<string, unknown>> {
-  const anything = z.record(z.string(), z.unknown());
   try {
-    const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-    return read.pipe(anything) as unknown as typeof anything;
+    return inputFromSchema(schema);
   } catch (error) {
-    if (error instanceof Error) return anything;
+    if (error instanceof Error) return z.record(z.string(), z.unknown());
     throw error;
   }
 }

@@ -66,6 +66,19 @@ export function createMcpTestServer(
         register.echo?.();
         return text('grown');
       }),
+    restless: () => {
+      let listed = 0;
+      return server.registerTool('restless', { inputSchema: {} }, () => {
+        server.server.setRequestHandler(ListToolsRequestSchema, () => {
+          listed += 1;
+          setImmediate(() => void server.server.sendToolListChanged());
+          const inputSchema = { type: 'object' as const };
+          return { tools: [{ name: 'restless', description: `as of ${listed}`, inputSchema }] };
+        });
+        if (listed === 0) void server.server.sendToolListChanged();
+        return text(String(listed));
+      });
+    },
     media: () =>
       server.registerTool('media', { inputSchema: {} }, () => ({
         content: [

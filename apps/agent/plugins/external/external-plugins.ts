@@ -2,10 +2,9 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Environment, readVariable } from '@trunkline/config';
 import { createGuardedFetch, type GuardedFetchOptions } from '@trunkline/http';
-import { defineTool, guessSubject, type Tool } from '@trunkline/llm';
+import { defineTool, guessSubject, inputFromSchema, type Tool } from '@trunkline/llm';
 import type { Sandbox } from '@trunkline/sandbox';
 import { ifExists } from '@trunkline/storage';
-import { z } from 'zod';
 import type { Plugin } from '../open-plugins.ts';
 import type { PluginToolHead } from './messages.ts';
 import {
@@ -93,7 +92,7 @@ function toTool(
   return defineTool({
     name: `${id}_${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64),
     description,
-    input: z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]),
+    input: inputFromSchema(parameters),
     timeoutMs: timeout_s * 1000 + 5000,
     // Its process has no files; what its tools can do beyond answering goes through the network.
     effects: staysHere ? ['reads'] : ['reads', 'writes', 'sends'],

@@ -94,19 +94,38 @@ export class GoalStore {
       .filter((goal) => this.#sees(goal));
   }
 
-  /** A goal that cannot be read is removed too; that of somebody else stays. */
+  /**
+   * A goal of somebody else stays. One that cannot be read is removed by the owner that its file still names, and else by
+   * the operator alone: whose it was, nobody can say.
+   */
   async remove(sessionId: string): Promise<void> {
-    const goal = await this.get(sessionId).catch(() => undefined);
-    if (goal !== undefined && !this.#sees(goal)) return;
-    await rm(this.#fileOf(sessionId), { force: true });
+    const file = this.#fileOf(sessionId);
+    if (!existsSync(file) || !this.#sees({ owner: await ownerIn(file) })) return;
+    await rm(file, { force: true });
   }
 
-  #sees({ owner }: Goal): boolean {
+  #sees({ owner }: Pick<Goal, 'owner'>): boolean {
     return maySee(this.#actor.viewer, owner);
   }
 
   #fileOf(sessionId: string): string {
     return join(this.#directory, `${safeFileName(sessionId)}.json`);
+  }
+}
+
+/** Nobody has this key, so that only those who see everything see what has it. */
+const UNKNOWN_OWNER = 'unknown';
+const owned = z.object({ owner: z.string().optional() });
+
+/** The owner of a stored goal, however damaged the rest of it is. Goals from before they had owners have none. */
+async function ownerIn(file: string): Promise<string | undefined> {
+  try {
+    const stored = await readJsonFile(file);
+    const { owner } = owned.parse(stored ?? {});
+    return owner ?? (goalSchema.safeParse(stored).success ? undefined : UNKNOWN_OWNER);
+  } catch (error) {
+    if (error instanceof StorageError || error instanceof z.ZodError) return UNKNOWN_OWNER;
+    throw error;
   }
 }
 

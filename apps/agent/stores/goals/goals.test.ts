@@ -1,4 +1,6 @@
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkGoal, type Finding, goalReminder } from '../../goals/goal-keeper.ts';
@@ -94,6 +96,31 @@ describe('goals', () => {
     found.resolve({ reached: false, evidence: 'not yet' });
     expect(await check).toBeUndefined();
     expect(await goals.get('s')).toBeUndefined();
+  });
+
+  it('whose file cannot be read are removed by the owner it names, or else by the operator alone', async () => {
+    const folder = join(home.path, 'goals');
+    const goals = new GoalStore(folder);
+    const person = (name: string) => {
+      const viewer: Principal = { kind: 'person', id: `user:${name}`, via: [] };
+      return goals.for({ owner: ownerKey(viewer), viewer });
+    };
+    const stays = async (text: string, store: GoalStore) => {
+      await goals.set('s', 'c', { type: 'llm' });
+      const [name = ''] = readdirSync(folder);
+      writeFileSync(join(folder, name), text);
+      await store.remove('s');
+      return readdirSync(folder).length === 1;
+    };
+    const anonymous: Principal = { kind: 'anonymous', id: 'anonymous', via: [] };
+    const hers = JSON.stringify({ owner: 'person:user:ava', status: 'odd' });
+    for (const text of ['{ "owner": "person:user:ava", ', '[]', 'null', '{}', '{"owner": 5}']) {
+      expect(await stays(text, person('ava'))).toBe(true);
+      expect(await stays(text, goals.for({ owner: 'anonymous', viewer: anonymous }))).toBe(true);
+      expect(await stays(text, goals)).toBe(false);
+    }
+    expect([await stays(hers, person('bob')), await stays(hers, person('ava'))]).toEqual([true, false]);
+    await goals.remove('never set');
   });
 
   it('are not needed', async () => {
