@@ -1,5 +1,7 @@
+import { readSse } from '@trunkline/http';
 import {
   checkLooks,
+  type DoorCase,
   type DoorGateway,
   describeWithBrowser,
   earlierMessages,
@@ -13,15 +15,20 @@ import {
   startWireServer,
   type TestBrowser,
   temporaryDirectory,
+  type Wire,
   type WireServer,
   waitFor,
 } from '@trunkline/testing';
 import { ensurePages } from '@trunkline/ui/build';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ChatTurn } from '../chats/transcript.ts';
+import { applyEvent } from '../chats/turn-events.ts';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
 describeWithBrowser('the chat page over the wire of a gateway', () => {
+  const cases = loadDoorCases('page');
+  const sessionOf = (name: string) => name.replace('/', '-');
   const home = temporaryDirectory();
   let gateway: DoorGateway;
   let agent: TestAgent;
@@ -33,7 +40,6 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
     gateway = await startDoorGateway(home.path);
     const config = 'subagents: []\nknowledge: { embeddings: "off" }\n';
     [browser, agent] = await Promise.all([launchBrowser(), startAgent({ home: home.path, config })]);
-    ({ page } = await browser.open(`${agent.url}/`, { reducedMotion: 'reduce' }));
   }, 180_000);
   afterAll(async () => {
     await browser.close();
@@ -57,64 +63,129 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
 
   const letters = (text: string) => text.replace(/[\s`]+/g, '');
 
-  /** What a person sees of the last turn, and the notes of all. */
-  async function look(): Promise<ShownTurn> {
-    const turn = page.getByRole('article', { name: 'Turn' }).last();
-    const seen = await turn.evaluate((article) => {
-      const blocks = [...article.children].slice(1) as HTMLElement[];
-      const isNamed = (block: HTMLElement, name: string) =>
-        block.querySelector(':scope > summary')?.textContent?.includes(name) === true;
-      const textOf = (found: HTMLElement[]) => found.map((block) => block.innerText).join('\n');
-      const hidden = blocks.filter((block) => block.tagName === 'DETAILS');
-      const failures = blocks.filter((block) => block.querySelector(':scope > [role=alert]') !== null);
-      const notes = blocks.filter((block) => block.tagName === 'P');
-      const files = blocks.filter((block) => block.querySelector('img, a[download]') !== null);
-      const others = [...hidden, ...failures, ...notes, ...files];
-      const answer = blocks.filter((block) => block.tagName === 'DIV' && !others.includes(block));
-      const tools = hidden.filter((block) => isNamed(block, 'Used'));
-      return {
-        text: textOf(answer),
-        failure: textOf(failures),
-        isFolded: hidden.every((block) => !block.hasAttribute('open')),
-        thoughts: hidden
-          .filter((block) => isNamed(block, 'Thoughts'))
-          .map((block) => block.textContent)
-          .join(''),
-        runs: tools
-          .flatMap((block) => [...block.querySelectorAll('li')])
-          .filter((row) => row.textContent?.includes('Done')).length,
-        files: files.length,
-      };
-    });
-    const { failure, isFolded, ...shown } = seen;
-    expect(isFolded).toBe(true);
-    const notes = await page.getByRole('article', { name: 'Turn' }).locator('> p').allInnerTexts();
-    return { ...shown, notes, ...(failure !== '' && { failure }) };
-  }
+  const turns = () => page.getByRole('article', { name: 'Turn' });
 
-  it.each(loadDoorCases('page'))('shows what $name means: $outcome', async ({ name, wire, outcome }) => {
+  /** Says what was said before the capture, which is played next. */
+  async function begin(wire: Wire, session: string): Promise<string[]> {
     await gateway.open(wire);
-    const session = name.replace('/', '-');
     const earlier = earlierMessages(wire);
     for (const text of earlier) {
       gateway.fill(wire);
       await say(session, text);
     }
     gateway.play(wire);
+    return earlier;
+  }
+
+  /** Goes to a conversation with so many turns. */
+  async function show(session: string, count: number): Promise<void> {
     await page.evaluate((hash) => {
       window.location.hash = hash;
     }, `#/chat/${session}`);
-    const turns = page.getByRole('article', { name: 'Turn' });
-    await expect.poll(() => turns.count()).toBe(earlier.length);
-    await page.getByRole('textbox', { name: 'Message' }).fill(wire.ask);
-    await page.keyboard.press('Enter');
-    await turns.nth(earlier.length).and(page.locator('[aria-busy=false]')).waitFor();
+    await waitFor(async () => (await turns().count()) === count);
+  }
+
+  /** What a person sees of the last of these turns, and the notes of all. */
+  async function look(from: number, to: number): Promise<ShownTurn> {
+    const seen = await turns().evaluateAll(
+      (all, [from, to]) => {
+        const shown = all.slice(from, to);
+        const blocks = [...(shown.at(-1)?.children ?? [])].slice(1) as HTMLElement[];
+        const isNamed = (block: HTMLElement, name: string) =>
+          block.querySelector(':scope > summary')?.textContent?.includes(name) === true;
+        const textOf = (found: HTMLElement[]) => found.map((block) => block.innerText).join('\n');
+        const hidden = blocks.filter((block) => block.tagName === 'DETAILS');
+        const failures = blocks.filter((block) => block.querySelector(':scope > [role=alert]') !== null);
+        const notes = blocks.filter((block) => block.tagName === 'P');
+        const files = blocks.filter((block) => block.querySelector('img, a[download]') !== null);
+        const others = [...hidden, ...failures, ...notes, ...files];
+        const answer = blocks.filter((block) => block.tagName === 'DIV' && !others.includes(block));
+        const tools = hidden.filter((block) => isNamed(block, 'Used'));
+        return {
+          text: textOf(answer),
+          failure: textOf(failures),
+          isFolded: hidden.every((block) => !block.hasAttribute('open')),
+          thoughts: hidden
+            .filter((block) => isNamed(block, 'Thoughts'))
+            .map((block) => block.textContent)
+            .join(''),
+          runs: tools
+            .flatMap((block) => [...block.querySelectorAll('li')])
+            .filter((row) => row.textContent?.includes('Done')).length,
+          files: files.length,
+          notes: shown
+            .flatMap((turn) => [...turn.children] as HTMLElement[])
+            .filter((block) => block.tagName === 'P')
+            .map((block) => block.innerText),
+        };
+      },
+      [from, to] as const,
+    );
+    const { failure, isFolded, ...shown } = seen;
+    expect(isFolded).toBe(true);
+    return { ...shown, ...(failure !== '' && { failure }) };
+  }
+
+  function check({ wire, outcome }: DoorCase, shown: ShownTurn): void {
     const { text = '' } = wire.expect;
-    const shown = await look();
     // Line ends and fences are for the eye here.
     const seen = { ...shown, text: letters(shown.text) === letters(text) ? text : shown.text };
     expectShown(wire, seen);
     expect(outcomeOf(wire, seen)).toBe(outcome);
+  }
+
+  /** The turns of each capture as the service has them in the end. */
+  const played = new Map<string, ChatTurn[]>();
+
+  it.each(cases)('makes of the events of $name what the service stores', async ({ name, wire }) => {
+    const session = sessionOf(name);
+    await begin(wire, session);
+    const { turn } = await json<{ turn: ChatTurn }>(`${session}/messages`, post({ text: wire.ask }));
+    let streamed = turn;
+    const { body } = await agent.fetch(`/api/chat/turns/${turn.task_id}/events`);
+    // The stream of a turn that has ended before it is opened stays open: the page closes it, too.
+    for await (const { event, data } of readSse(body as AsyncIterable<Uint8Array>)) {
+      streamed = applyEvent(streamed, { event, data });
+      if (streamed.state !== 'working') break;
+    }
+    const stored = await json<{ turns: ChatTurn[] }>(session);
+    expect(streamed).toEqual(stored.turns.at(-1));
+    played.set(name, stored.turns);
+  });
+
+  describe('in a browser', () => {
+    beforeAll(async () => {
+      ({ page } = await browser.open(`${agent.url}/`, { reducedMotion: 'reduce' }));
+    });
+
+    /** One capture of each outcome, with and without a history; what the others come to is shown below. */
+    const kinds = Map.groupBy(cases, ({ wire, outcome }) => `${outcome} ${wire.history !== undefined}`);
+    const watched = [...kinds.values()].flatMap(([first]) => first ?? []);
+
+    it.each(watched)('shows what $name means as it comes: $outcome', async ({ name, wire, outcome }) => {
+      const session = `${sessionOf(name)}-watched`;
+      const earlier = await begin(wire, session);
+      await show(session, earlier.length);
+      await page.getByRole('textbox', { name: 'Message' }).fill(wire.ask);
+      await page.keyboard.press('Enter');
+      await turns().nth(earlier.length).and(page.locator('[aria-busy=false]')).waitFor();
+      check({ name, wire, outcome }, await look(0, earlier.length + 1));
+    });
+
+    describe('with the turns of all captures in one conversation', () => {
+      beforeAll(async () => {
+        const all = [...played.values()].flat();
+        const body = { chat: null, branch: 'all', model: null, branches: {}, turns: all, next: null };
+        await page.route(/\/sessions\/all(\?|$)/, (route) => route.fulfill({ json: body }));
+        await show('all', all.length);
+      });
+
+      it.each(cases)('shows what $name means: $outcome', async (each) => {
+        const before = [...played].slice(0, [...played.keys()].indexOf(each.name));
+        const from = before.reduce((sum, [, { length }]) => sum + length, 0);
+        check(each, await look(from, from + (played.get(each.name)?.length ?? 0)));
+      });
+    });
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Claim } from '../api-types.ts';
 import { partsOf, readChat } from './chat/chatStream.ts';
 import { citedBy, withoutSourceList, withPart } from './chat/useChat.ts';
-import { labelOf, linkMarks, targetOf } from './citations/marks.ts';
+import { labelOf, linkMarks, targetOf } from './citations/CitedText.tsx';
 import { costWords, countWords, durationWords, placeOf, titleOf } from './lib/format.ts';
 import { hrefOf, routeOf } from './lib/route.ts';
 import { applyEvent, EMPTY_VIEW, type JobEvent } from './research/useJob.ts';

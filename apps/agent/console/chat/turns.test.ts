@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { applyEvent } from '../../chats/turn-events.ts';
 import { answerText, formOf, isYesOrNo, readableAnswer } from './QuestionCard.tsx';
-import { applyEvent, bodyOf, mergeTurns, newMessage } from './useConversation.ts';
+import { bodyOf, mergeTurns, newMessage } from './useConversation.ts';
 import type { Entry, Turn } from './wire.ts';
 
 const turn = (task_id: string, entries: Entry[] = [], state: Turn['state'] = 'working'): Turn => ({
