@@ -1,4 +1,4 @@
-import { errorMessage } from '@trunkline/std';
+import { PROTECTED } from './damage.ts';
 import {
   assemble,
   type ExtractedDocument,
@@ -86,7 +86,12 @@ export async function extractPdf(
     };
   } catch (error) {
     if (error instanceof ExtractionError) throw error;
-    throw new ExtractionError(`is a PDF that cannot be read: ${errorMessage(error)}`, { cause: error });
+    if (error instanceof Error && error.name === 'PasswordException')
+      throw new ExtractionError(PROTECTED, { cause: error });
+    throw new ExtractionError(
+      'is a PDF that cannot be read: it is cut off or damaged. Get it again, or print it into a new PDF',
+      { cause: error },
+    );
   }
 }
 
