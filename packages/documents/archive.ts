@@ -1,8 +1,10 @@
 import { inflateRawSync } from 'node:zlib';
+import { cutOff, damaged, markupOf, PROTECTED } from './damage.ts';
 import { ExtractionError } from './document.ts';
 
 interface Entry {
   method: number;
+  isEncrypted: boolean;
   packedLength: number;
   /** Where its local header begins. */
   offset: number;
@@ -31,24 +33,32 @@ export function openArchive(bytes: Uint8Array): Archive {
     exists: (name) => entries.has(name),
     async read(name, encoding) {
       const entry = entries.get(name);
-      if (entry === undefined) throw new Error(`The archive has no ${name}.`);
-      const content = unpack(packedBytes(file, entry), entry.method, left);
+      if (entry === undefined) throw damaged(`it has no part ${name}`);
+      if (entry.isEncrypted) throw new ExtractionError(PROTECTED);
+      const content = unpack(packedBytes(file, entry), entry.method, left, name);
       left -= content.byteLength;
       if (encoding === undefined) return content;
-      return encoding === 'base64' ? content.toString('base64') : new TextDecoder(encoding).decode(content);
+      if (encoding === 'base64') return content.toString('base64');
+      return encoding === 'utf-8' && MARKUP.test(name)
+        ? markupOf(content, name)
+        : new TextDecoder(encoding).decode(content);
     },
   };
 }
 
-function unpack(packed: Buffer, method: number, most: number): Buffer {
-  if (method !== STORED && method !== DEFLATED) throw new Error(`Packed by an unknown method ${method}.`);
+/** Parts that are XML; chapters of books are often HTML as it comes. */
+const MARKUP = /\.(?:xml|rels|opf)$/i;
+
+function unpack(packed: Buffer, method: number, most: number, name: string): Buffer {
+  if (method !== STORED && method !== DEFLATED)
+    throw damaged(`its part ${name} is packed in a way that is not known`);
   if (most <= 0 || (method === STORED && packed.byteLength > most)) throw tooLarge();
   if (method === STORED) return packed;
   try {
     return inflateRawSync(packed, { maxOutputLength: most });
   } catch (error) {
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    throw isTooLarge ? tooLarge(error) : error;
+    throw isTooLarge ? tooLarge(error) : damaged(`its part ${name} cannot be unpacked`, error);
   }
 }
 
@@ -62,7 +72,8 @@ function tooLarge(cause?: unknown): ExtractionError {
 const LOCAL_HEADER = 0x04034b50;
 
 function packedBytes(file: Buffer, { offset, packedLength }: Entry): Buffer {
-  if (file.readUInt32LE(offset) !== LOCAL_HEADER) throw new Error('The archive is broken.');
+  if (offset + 30 > file.length || file.readUInt32LE(offset) !== LOCAL_HEADER)
+    throw damaged('its parts are not where its list says');
   const start = offset + 30 + file.readUInt16LE(offset + 26) + file.readUInt16LE(offset + 28);
   return file.subarray(start, start + packedLength);
 }
@@ -101,6 +112,7 @@ function entryAt(file: Buffer, at: number, extra: Buffer): Entry {
   if (length === IN_EXTRA) wide.shift();
   return {
     method,
+    isEncrypted: (file.readUInt16LE(at + 8) & 1) === 1,
     packedLength: packedLength === IN_EXTRA ? (wide.shift() ?? 0) : packedLength,
     offset: offset === IN_EXTRA ? (wide.shift() ?? 0) : offset,
   };
@@ -117,11 +129,13 @@ function wideFields(extra: Buffer): number[] {
   return [];
 }
 
+const BEGINNING = Buffer.from('PK\x03\x04');
 const DIRECTORY_END = Buffer.from('PK\x05\x06');
 
 function directoryStart(file: Buffer): number {
   const end = file.lastIndexOf(DIRECTORY_END);
-  if (end === -1) throw new Error('This is no archive.');
+  const isBegun = file.subarray(0, 4).equals(BEGINNING);
+  if (end === -1 || end + 22 > file.length) throw isBegun ? cutOff() : new Error('This is no archive.');
   return file.readUInt32LE(end + 12) === IN_EXTRA ? wideStart(file, end) : file.readUInt32LE(end + 16);
 }
 

@@ -1,4 +1,4 @@
-import { errorMessage } from '@trunkline/std';
+import { PROTECTED } from './damage.ts';
 import {
   assemble,
   type ExtractedDocument,
@@ -7,6 +7,7 @@ import {
   type Piece,
   type RawDocument,
 } from './document.ts';
+import { inFrame } from './pdf-areas.ts';
 import type { InkRun } from './pdf-ink.ts';
 import { joinLines, type Run, readPage } from './pdf-layout.ts';
 import type { Scan } from './pdf-pictures.ts';
@@ -36,6 +37,7 @@ export async function extractPdf(
   try {
     const document = await openPdf(bytes);
     const contents = new PageContents(bytes);
+    const layers = await document.getOptionalContentConfig();
     const pieces: Piece[] = [];
     const turned: Piece[] = [];
     const pictures: { number: number; at: number }[] = [];
@@ -43,7 +45,7 @@ export async function extractPdf(
     for (let number = 1; number <= document.numPages; number += 1) {
       const page = await document.getPage(number);
       const { items } = await page.getTextContent();
-      const shown = await withoutUnseen(items, () => inkOf(page));
+      const shown = await withoutUnseen(items, () => inkOf(page, layers));
       const read = readItems(shown.items, page.getViewport({ scale: 1 }));
       read.hidden += shown.hidden;
       hidden += read.hidden;
@@ -84,7 +86,12 @@ export async function extractPdf(
     };
   } catch (error) {
     if (error instanceof ExtractionError) throw error;
-    throw new ExtractionError(`is a PDF that cannot be read: ${errorMessage(error)}`, { cause: error });
+    if (error instanceof Error && error.name === 'PasswordException')
+      throw new ExtractionError(PROTECTED, { cause: error });
+    throw new ExtractionError(
+      'is a PDF that cannot be read: it is cut off or damaged. Get it again, or print it into a new PDF',
+      { cause: error },
+    );
   }
 }
 
@@ -145,12 +152,15 @@ async function withoutUnseen(
   if (!all.some((item) => 'str' in item && item.str.trim() !== '')) return { items: all, hidden: 0 };
   const runs = await inkOf();
   if (runs.every(({ isSeen }) => isSeen)) return { items: all, hidden: 0 };
-  const lines = Map.groupBy(runs, ({ y }) => Math.floor(y));
+  const lines = Map.groupBy(runs, ({ direction, y }) => lineOf(direction, y, 0));
   let hidden = 0;
   const kept = all.flatMap((item): (Item | object)[] => {
     if (!('str' in item) || item.str.trim() === '') return [item];
-    const [, , , , x = 0, y = 0] = item.transform.map(Number);
-    const near = [-1, 0, 1].flatMap((step) => lines.get(Math.floor(y) + step) ?? []);
+    const [along = 1, up = 0, , , pageX = 0, pageY = 0] = item.transform.map(Number);
+    const length = Math.hypot(along, up) || 1;
+    const direction = [along / length, up / length] as const;
+    const [x, y] = inFrame(pageX, pageY, direction);
+    const near = [-1, 0, 1].flatMap((step) => lines.get(lineOf(direction, y, step)) ?? []);
     const own = near.filter(
       (run) => Math.abs(run.y - y) < NEAR && run.x < x + item.width - NEAR && run.x + run.width > x + NEAR,
     );
@@ -161,10 +171,16 @@ async function withoutUnseen(
       ...item,
       str: run.text,
       width: run.width,
-      transform: [...item.transform.slice(0, 4), run.x, run.y],
+      transform: [...item.transform.slice(0, 4), ...inFrame(run.x, run.y, [direction[0], -direction[1]])],
     }));
   });
   return { items: kept, hidden: Math.max(0, hidden) };
+}
+
+/** The baseline, in degrees and points, that runs and items meet at; `step` is one of those beside it. */
+function lineOf([cosine, sine]: readonly [number, number], y: number, step: number): string {
+  const degrees = Math.round((Math.atan2(sine, cosine) * 180) / Math.PI);
+  return `${degrees === -180 ? 180 : degrees} ${Math.floor(y) + step}`;
 }
 
 /** By how much the places of the same text may differ, in points. */

@@ -1,5 +1,5 @@
-import { errorMessage } from '@trunkline/std';
 import { decode } from './charset.ts';
+import { DamagedError, refuseBinary, refuseOtherKinds } from './damage.ts';
 import {
   assemble,
   type ExtractedDocument,
@@ -90,10 +90,13 @@ export async function extract(raw: RawDocument): Promise<ExtractedDocument> {
 }
 
 async function readAs(type: string, raw: RawDocument): Promise<ExtractedDocument> {
+  // A page without bytes is one without text.
+  if (raw.bytes.byteLength === 0 && !type.includes('html')) throw new ExtractionError('is empty');
+  refuseOtherKinds(raw.bytes);
   const read = readers.get(type);
   if (read !== undefined) return await read(raw);
   if (!TEXTUAL.test(type)) throw new ExtractionError(`holds ${type || 'binary data'}, which is not text`);
-  const text = tidy(decode(raw.bytes, raw.charset));
+  const text = tidy(textOf(raw));
   if (text === '') throw new ExtractionError('is empty');
   return plainDocument(headingOf(text) ?? raw.name, text, raw.isCut !== true);
 }
@@ -169,11 +172,17 @@ async function readHtml({ bytes, charset, name, ...how }: RawDocument): Promise<
 }
 
 function readValues({ bytes, charset, name, isCut }: RawDocument, separator?: string): ExtractedDocument {
-  const rows = separatedValues(decode(bytes, charset), separator);
+  const rows = separatedValues(textOf({ bytes, charset }), separator);
   if (rows.length === 0) throw new ExtractionError('is empty');
   const pieces = markdownTables(rows).map((text) => ({ kind: 'table', region: 'main', text }) as const);
   const assembled = assemble(pieces);
   return { title: name, ...assembled, hidden: 0, isWhole: isCut !== true && assembled.isWhole };
+}
+
+function textOf({ bytes, charset }: Pick<RawDocument, 'bytes' | 'charset'>): string {
+  const text = decode(bytes, charset);
+  refuseBinary(text);
+  return text;
 }
 
 async function readPdf(raw: RawDocument): Promise<ExtractedDocument> {
@@ -211,9 +220,11 @@ function office(kind: string, ending: string, read: Reader): Reader {
         title: document.title === raw.name ? (headingOf(document.text) ?? raw.name) : document.title,
       };
     } catch (error) {
+      if (error instanceof DamagedError)
+        throw new ExtractionError(`${error.message} as ${ending}`, { cause: error });
       if (error instanceof ExtractionError) throw error;
       throw new ExtractionError(
-        `is no ${kind} that can be read (${errorMessage(error)}). Open it in the program it was written with and save it again as ${ending}`,
+        `is no ${kind} that can be read. Open it in the program it was written with and save it again as ${ending}`,
         { cause: error },
       );
     }

@@ -1,4 +1,5 @@
-import { openArchive } from '../archive.ts';
+import { type Archive, openArchive } from '../archive.ts';
+import { PROTECTED } from '../damage.ts';
 import { ExtractionError, type Piece } from '../document.ts';
 import { descendants, type Element, parseTree, textContent } from '../html/tree.ts';
 import { markdownTables } from '../table.ts';
@@ -111,9 +112,18 @@ function isOn(value: string | undefined): boolean {
   return /^(?:1|true|on)$/.test(value ?? '');
 }
 
+/** An OpenDocument with a password lists its parts with how they are encrypted. */
+export async function refuseEncrypted(archive: Archive): Promise<void> {
+  const list = 'META-INF/manifest.xml';
+  if (archive.exists(list) && String(await archive.read(list, 'latin1')).includes('encryption-data'))
+    throw new ExtractionError(PROTECTED);
+}
+
 /** The sheets of an .ods file. */
 export async function odsPieces(bytes: Uint8Array): Promise<Sheets> {
-  const { root } = parseTree(String(await openArchive(bytes).read('content.xml', 'utf-8')), { xml: true });
+  const archive = openArchive(bytes);
+  await refuseEncrypted(archive);
+  const { root } = parseTree(String(await archive.read('content.xml', 'utf-8')), { xml: true });
   const hidden = dropUnseen(root);
   const tables = childrenOf(root, 'table:table');
   let left = MOST_CELLS;

@@ -1,10 +1,11 @@
 import { type Archive, openArchive } from '../archive.ts';
+import { decode } from '../charset.ts';
 import { assemble, type ExtractedDocument, ExtractionError, type Piece } from '../document.ts';
 import { extractHtml } from '../html/html.ts';
 import { descendants, type Element, parseTree, textContent } from '../html/tree.ts';
 import { markdownTables } from '../table.ts';
 import { dropUnseen } from './open-seen.ts';
-import { childrenOf, openCells, openText } from './spreadsheet.ts';
+import { childrenOf, openCells, openText, refuseEncrypted } from './spreadsheet.ts';
 import { escapedMarkup, seenWord } from './word.ts';
 
 /** A Word document with its tables and notes. */
@@ -23,6 +24,7 @@ export async function extractWord(bytes: Uint8Array, name: string): Promise<Extr
 /** An OpenDocument text with its tables and notes. */
 export async function odtPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; hidden: number }> {
   const archive = openArchive(bytes);
+  await refuseEncrypted(archive);
   const root = await xmlOf(archive, 'content.xml');
   const styles = archive.exists('styles.xml') ? await xmlOf(archive, 'styles.xml') : undefined;
   const hidden = dropUnseen(root, styles);
@@ -84,13 +86,18 @@ export async function extractEpub(bytes: Uint8Array, name: string): Promise<Extr
   const path = rootFile?.attribs['full-path'] ?? '';
   const content = await xmlOf(archive, path);
   const items = new Map(childrenOf(content, 'item').map(({ attribs }) => [attribs.id, attribs]));
+  const locked = await lockedParts(archive);
   const pieces: Piece[] = [];
   let hidden = 0;
   for (const { attribs } of childrenOf(content, 'itemref')) {
     const item = items.get(attribs.idref);
     const chapter = item?.href === undefined ? '' : resolvePath(path, item.href);
     if (!archive.exists(chapter) || /(?:^|\s)nav(?:\s|$)/.test(item?.properties ?? '')) continue;
-    const read = chapterOf(String(await archive.read(chapter, 'utf-8')), chapter);
+    if (locked.has(chapter))
+      throw new ExtractionError(
+        'is a book with copy protection (DRM), which only the programs of its seller can open',
+      );
+    const read = chapterOf(decode((await archive.read(chapter)) as Uint8Array), chapter);
     if (read === undefined) continue;
     hidden += read.hidden;
     for (const { kind, region, start, end } of read.blocks)
@@ -103,6 +110,15 @@ export async function extractEpub(bytes: Uint8Array, name: string): Promise<Extr
     each === undefined ? '' : textContent(each).trim(),
   );
   return { title: title || name, ...assembled, hidden, ...(language && { language }) };
+}
+
+/** Parts of a book that are encrypted; in many books the fonts are, and nothing else. */
+async function lockedParts(archive: Archive): Promise<ReadonlySet<string>> {
+  const name = 'META-INF/encryption.xml';
+  if (!archive.exists(name)) return new Set();
+  const root = await xmlOf(archive, name);
+  const references = descendants(root).filter((each) => /(?:^|:)CipherReference$/i.test(each.name));
+  return new Set(references.map(({ attribs }) => decodeURIComponent(attribs.URI ?? attribs.uri ?? '')));
 }
 
 /** A chapter; undefined where it is a picture alone. */
