@@ -105,6 +105,17 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     });
   });
 
+  it('is not denied to exist to whoever has not signed in yet', async () => {
+    const { page } = await pages.open('/app#/questions');
+    await page.getByText('No question for you').waitFor();
+    await page.getByRole('button', { name: 'Sign in as operator' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('trunkline login').waitFor();
+    await dialog.getByLabel("Operator's key").fill(asOperator().authorization.replace('Bearer ', ''));
+    await page.keyboard.press('Enter');
+    await page.getByText('Nobody asks anything').waitFor();
+  });
+
   it('is given for the task by a tap on a phone', async () => {
     const { page, card, button, problems } = await openSignedIn({ viewport: phoneWindow, hasTouch: true });
     model.enqueue(write('tide'));
