@@ -252,16 +252,13 @@ function warnAboutOpenDoors(
   { allowedOrigins = [], logger }: A2aServerOptions,
   guard: CredentialsGuard,
 ): void {
-  if (guard.schemes.length === 0) {
-    logger.warn(
-      {},
-      'A2A is open: anyone who reaches this port can drive the agent; set A2A_AUTH_TOKEN to close it',
-    );
-  }
-  if (allowedOrigins.length === 0) {
-    logger.warn(
-      {},
-      'A2A streams can be read from pages of any origin; set A2A_ALLOWED_ORIGINS to list yours, or to *',
-    );
-  }
+  const doors = [
+    ...(guard.schemes.length > 0
+      ? []
+      : ['anyone who reaches this port can drive the agent (A2A_AUTH_TOKEN closes it)']),
+    ...(allowedOrigins.length > 0
+      ? []
+      : ['pages of any origin can read streams (A2A_ALLOWED_ORIGINS lists yours, or *)']),
+  ];
+  if (doors.length > 0) logger.warn({}, `A2A is open: ${doors.join(', and ')}`);
 }

@@ -26,7 +26,7 @@ const longestList = 12;
 export const demoCheck: ModelCheck = {
   ok: true,
   message:
-    'The offline demo model answers. Choose a real one at /setup/model, with "trunkline init", or by LLM_GATEWAY_URL, LLM_API_KEY and LLM_MODEL.',
+    'The offline demo model answers. Choose a real one at /setup/model, with "npx trunkline init", or by LLM_GATEWAY_URL, LLM_API_KEY and LLM_MODEL.',
   models: [],
 };
 

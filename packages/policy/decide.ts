@@ -192,7 +192,7 @@ function readWords(origins: readonly Origin[]): string {
 /** What the operator can do about descriptions that mark every turn. */
 function acceptWords(origins: readonly Origin[]): string {
   return origins.some(isDescription)
-    ? '; the operator can accept the description once on the page /trust, under Policy, or with "trunkline policy descriptions", and it is no longer asked about'
+    ? '; the operator can accept the description once on the page /trust, under Policy, or with "npx trunkline policy descriptions", and it is no longer asked about'
     : '';
 }
 

@@ -1,3 +1,4 @@
+import { scheduleNicknames } from '@trunkline/std';
 import { CronPattern as Fields } from 'croner';
 import { type CronField, ScheduleError } from './errors.ts';
 
@@ -63,20 +64,10 @@ function refuseField(text: string, fields: string[]): never {
   throw new ScheduleError('schedule_invalid', words, { field });
 }
 
-const nicknames: Record<string, string> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-};
-
 function expandNickname(text: string): string {
-  const expression = nicknames[text.toLowerCase()];
+  const expression = scheduleNicknames[text.toLowerCase()];
   if (expression !== undefined) return expression;
-  const words = `"${text}" is no schedule: the names are ${Object.keys(nicknames).join(', ')}.`;
+  const words = `"${text}" is no schedule: the names are ${Object.keys(scheduleNicknames).join(', ')}.`;
   throw new ScheduleError('schedule_invalid', words);
 }
 

@@ -242,7 +242,7 @@ export class SecretStore {
   #open(sealed: Uint8Array, key: Buffer, name: string): string {
     const value = unseal(sealed, key, name);
     if (value !== undefined) return value;
-    const words = `The secret ${name} was changed outside of Trunkline and cannot be decrypted. Set it again: trunkline secret set ${name}`;
+    const words = `The secret ${name} was changed outside of Trunkline and cannot be decrypted. Set it again: npx trunkline secret set ${name}`;
     throw new SecretStoreError('secrets_damaged', words);
   }
 

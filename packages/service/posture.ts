@@ -179,7 +179,7 @@ function readableFinding(subject: string, entries: readonly Entry[], root: strin
     subject,
     state: 'warning',
     words: `other accounts of this machine can look into ${root} (${readable.length} readable).`,
-    advice: 'Run "trunkline audit --fix" to take the rights of group and others away.',
+    advice: 'Run "npx trunkline audit --fix" to take the rights of group and others away.',
     fix: () => {
       for (const path of readable) chmodSync(path, (modeOf(path) ?? 0o600) & 0o700);
       return `took the rights of group and others from ${readable.length} under ${root}.`;

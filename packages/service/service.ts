@@ -190,7 +190,7 @@ export interface Missing {
 export function missingModel({ demo }: { demo: boolean }): Missing[] {
   if (!demo) return [];
   const hint =
-    'The offline demo model answers until you choose one at /setup/model or with "trunkline init".';
+    'The offline demo model answers until you choose one at /setup/model or with "npx trunkline init".';
   return [{ what: 'Model', variable: 'LLM_GATEWAY_URL', hint }];
 }
 

@@ -26,6 +26,7 @@ export {
   QueueFullError,
   type Slot,
 } from './queues.ts';
+export { describeSchedule, scheduleNicknames } from './schedule-words.ts';
 export {
   type ConnectorCheck,
   type ConnectorsView,

@@ -95,7 +95,7 @@ export function approvalQuestion(
   note = '',
 ): string {
   const page = consoleUrl === undefined ? '' : ` in the console at ${consoleUrl}, or`;
-  const where = `Only the operator can approve it:${page} with "trunkline approvals approve ${id}".`;
+  const where = `Only the operator can approve it:${page} with "npx trunkline approvals approve ${id}".`;
   // Policy can take an answer for more than once; a command is approved once.
   const how = subject.noun === 'call' ? HOW_TO_ANSWER : '';
   return [note, approvalText(subject), how, where].filter((words) => words !== '').join('\n');

@@ -92,7 +92,9 @@ describeWithBrowser('the console', () => {
     await expect
       .poll(() => job.getByRole('list', { name: 'Next runs' }).getByRole('listitem').count(), SOON)
       .toBe(5);
-    await job.getByText('0 9 * * 1-5 Asia/Tokyo').waitFor();
+    await job.getByText('Monday to Friday at 09:00 Asia/Tokyo').waitFor();
+    await job.getByText('Monday to Friday at 09:00', { exact: true }).focus();
+    await page.getByRole('tooltip', { name: 'Cron: 0 9 * * 1-5' }).waitFor();
     await checkLooks(opened);
     model.enqueue('Good morning.');
     await job.getByRole('button', { name: 'Run now' }).click();
@@ -106,7 +108,7 @@ describeWithBrowser('the console', () => {
     await job.getByRole('button', { name: 'Cancel the schedule' }).click();
     await page.getByText('Nothing is scheduled').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await job.getByText('0 9 * * 1-5').waitFor();
+    await job.getByText('Monday to Friday at 09:00', { exact: true }).waitFor();
     await page.getByLabel('What to do').fill('Whenever');
     await page.getByLabel('When').fill('sometimes');
     await page.getByRole('button', { name: 'Schedule it' }).click();

@@ -98,11 +98,27 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     }
     await page.keyboard.press('Enter');
     await page.getByText('Nobody asks anything').waitFor();
+    // The button went with the question; the focus stays in the content, where the list was.
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.closest('#content') !== null), SOON)
+      .toBe(true);
+    expect(await page.title()).toBe('Questions · Switchboard · Trunkline');
     await expect.poll(() => written('open'), SOON).toBe('Three ships.');
     expect(await lastLine()).toMatchObject({
       ...{ service: 'switchboard', principal: 'operator:operator', subject: 'write_file' },
       ...{ decision: 'allow', result: expect.stringMatching(/^once; SHA-256 of what was shown: \w{64}$/) },
     });
+  });
+
+  it('is not denied to exist to whoever has not signed in yet', async () => {
+    const { page } = await pages.open('/app#/questions');
+    await page.getByText('No question for you').waitFor();
+    await page.locator('#content').getByRole('button', { name: 'Sign in as operator' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('trunkline login').waitFor();
+    await dialog.getByLabel("Operator's key").fill(asOperator().authorization.replace('Bearer ', ''));
+    await page.keyboard.press('Enter');
+    await page.getByText('Nobody asks anything').waitFor();
   });
 
   it('is given for the task by a tap on a phone', async () => {

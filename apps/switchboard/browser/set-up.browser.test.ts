@@ -191,9 +191,9 @@ describeWithBrowser('how the switchboard is set up', () => {
     await form.getByLabel('When', { exact: true }).fill('0 9 * * 1-5');
     await form.getByRole('button', { name: 'Schedule it' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
-    const times = row.getByRole('list', { name: 'Next five times' }).getByRole('listitem');
+    const times = row.getByRole('list', { name: 'Next runs' }).getByRole('listitem');
     await expect.poll(() => times.count(), SOON).toBe(5);
-    await row.getByText('Asia/Tokyo').waitFor();
+    await row.getByText('Monday to Friday at 09:00 Asia/Tokyo').waitFor();
     await row.getByRole('button', { name: 'Run morning now' }).click();
     await row.getByRole('link', { name: 'morning' }).click();
     const history = page.getByRole('list', { name: 'History' });

@@ -129,9 +129,9 @@ async function list(waiting: readonly Waiting[]): Promise<number> {
   if (waiting.length === 0) console.log('Nothing waits for an approval.');
   for (const { shown } of waiting) console.log(`${shown}\n`);
   if (waiting.some(({ isApproval }) => isApproval))
-    console.log('Answer with "trunkline approvals approve ID" or "… deny ID REASON".');
+    console.log('Answer with "npx trunkline approvals approve ID" or "… deny ID REASON".');
   if (waiting.some(({ isApproval }) => !isApproval))
-    console.log('Answer a question with "trunkline approvals answer ID TEXT".');
+    console.log('Answer a question with "npx trunkline approvals answer ID TEXT".');
   return 0;
 }
 
@@ -139,7 +139,7 @@ async function answer(waiting: readonly Waiting[], id: string, given: Answer): P
   const matching = waiting.filter((each) => each.id.startsWith(id));
   const [found] = matching;
   if (found === undefined)
-    throw new CommandError(`Nothing waits under ${id}. Run "trunkline approvals" for what does.`);
+    throw new CommandError(`Nothing waits under ${id}. Run "npx trunkline approvals" for what does.`);
   if (matching.length > 1)
     throw new CommandError(`${id} fits ${matching.length} approvals. Give more of it.`);
   if (found.isApproval === (given.action === 'answer'))

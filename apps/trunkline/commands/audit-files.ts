@@ -145,7 +145,7 @@ export function waitingDescriptions(
     state: 'warning',
     words: `nobody has accepted what they say about themselves, so tools with effects ask in turns that show it: ${names}.`,
     advice:
-      'Start the services; read and accept it on the page /trust, under Policy, or with "trunkline policy descriptions".',
+      'Start the services; read and accept it on the page /trust, under Policy, or with "npx trunkline policy descriptions".',
   };
 }
 

@@ -87,7 +87,7 @@ export const main = defineCommand({
       if (known)
         writer.line(`Continuing "${known.title}" with ${model ?? known.model ?? 'the standard model'}.`);
       await converse({ client, api, writer, reader });
-      if (process.stdin.isTTY) writer.line(`Continue with "trunkline chat --chat ${client.contextId}".`);
+      if (process.stdin.isTTY) writer.line(`Continue with "npx trunkline chat --chat ${client.contextId}".`);
       return 0;
     } catch (error) {
       if (!(error instanceof RemoteAgentError)) throw error;

@@ -64,7 +64,7 @@ const table = defineOptions('trunkline init', 'Setting up', {
 
 type InitOptions = OptionsOf<typeof table>;
 
-const example = 'trunkline init --url http://127.0.0.1:11434/v1 --model qwen3:8b --yes';
+const example = 'npx trunkline init --url http://127.0.0.1:11434/v1 --model qwen3:8b --yes';
 
 const run = defineCommand({
   usage: 'trunkline init',
@@ -99,7 +99,7 @@ const run = defineCommand({
         const look = (image?: string) => lookAtSandbox(home, env, image);
         await sandboxStep({ terminal, look, change: direct.change });
         terminal.say(
-          '\nThat was all. "trunkline up" starts the services; "trunkline init" shows and changes this again.',
+          '\nThat was all. "npx trunkline up" starts the services; "npx trunkline init" shows and changes this again.',
         );
       }
       return 0;
@@ -118,12 +118,12 @@ What it sets stands in TRUNKLINE_HOME (models.yaml, settings.yaml, the stored se
 
 In a script: ${example}
 (with --api-key-file FILE where a key is needed)
-Back to the demo model: trunkline init --demo
+Back to the demo model: npx trunkline init --demo
 `;
 
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   if (!argv.includes('--help') && !argv.includes('-h')) return await run(argv, env);
-  console.log(`${help}\n${helpText('trunkline init', table)}`);
+  console.log(`${help}\n${helpText('npx trunkline init', table)}`);
   return 0;
 }
 

@@ -80,11 +80,11 @@ async function descriptions(
   }
   if (isAccept && count === 0)
     throw new CommandError(
-      `${name} does not say what has the hash ${hash}. Read what it says now with "trunkline policy descriptions".`,
+      `${name} does not say what has the hash ${hash}. Read what it says now with "npx trunkline policy descriptions".`,
     );
   if (count === 0) console.log('Nobody describes itself.');
   else if (!isAccept)
-    console.log('Accept one that you have read with "trunkline policy descriptions accept NAME HASH".');
+    console.log('Accept one that you have read with "npx trunkline policy descriptions accept NAME HASH".');
   return 0;
 }
 

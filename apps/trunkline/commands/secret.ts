@@ -34,7 +34,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const flags = new Set(argv.filter((word) => word.startsWith('-')));
   const [command = '', ...words] = argv.filter((word) => !word.startsWith('-'));
   if (flags.has('--help') || flags.has('-h') || command === '' || command === 'help') {
-    console.log(`${help}\n${helpText('trunkline secret COMMAND', table)}`);
+    console.log(`${help}\n${helpText('npx trunkline secret COMMAND', table)}`);
     return command === '' && !flags.has('--help') && !flags.has('-h') ? 2 : 0;
   }
   const { trunklineHome: home } = readOptions(table, { env });
@@ -68,7 +68,7 @@ const commands: Readonly<Record<string, (deps: Deps) => Promise<number> | number
 
 function list({ store }: Deps): number {
   const secrets = store.list();
-  if (secrets.length === 0) console.log('No secret is stored. "trunkline secret set NAME" stores one.');
+  if (secrets.length === 0) console.log('No secret is stored. "npx trunkline secret set NAME" stores one.');
   for (const { name, changedAt, usedAt, users } of secrets) {
     console.log(
       `${name}  changed ${time(changedAt)}  ${usedAt === null ? 'never used' : `used ${time(usedAt)}`}`,
@@ -85,7 +85,7 @@ async function set(deps: Deps): Promise<number> {
     const words =
       'A value on the command line shows in the history and to other programs: it was not stored.';
     return complain(
-      `${words} Run "trunkline secret set ${name}" and type it, or send it through standard input.`,
+      `${words} Run "npx trunkline secret set ${name}" and type it, or send it through standard input.`,
       2,
     );
   }

@@ -132,10 +132,10 @@ const changes: Readonly<Record<string, (deps: Deps) => string>> = {
 /** A name that a stranger chose is never taken for an account: it could be the name of somebody else. */
 function whoIsIt(accounts: Accounts, code: string): string {
   const names = accounts.list().map(({ name }) => name);
-  const more = names.length > MAX_NAMED ? ' and more ("trunkline users list")' : '';
+  const more = names.length > MAX_NAMED ? ' and more ("npx trunkline users list")' : '';
   const known = names.length === 0 ? '' : `an account (${names.slice(0, MAX_NAMED).join(', ')}${more}), or `;
   return visible(
-    `Say whose code it is: trunkline users pair ${code} --as NAME. NAME is ${known}the name of a new account.`,
+    `Say whose code it is: npx trunkline users pair ${code} --as NAME. NAME is ${known}the name of a new account.`,
   );
 }
 
@@ -147,10 +147,10 @@ function named(accounts: Accounts, name: string): Account[] {
 function find(accounts: Accounts, name: string): Account {
   const [account, other] = named(accounts, name);
   if (account === undefined)
-    throw new CommandError(`There is no account ${name}. "trunkline users list" shows all.`);
+    throw new CommandError(`There is no account ${name}. "npx trunkline users list" shows all.`);
   if (other !== undefined)
     throw new CommandError(
-      `Several accounts are called ${name}: name one by its id, which "trunkline users list" shows.`,
+      `Several accounts are called ${name}: name one by its id, which "npx trunkline users list" shows.`,
     );
   return account;
 }
@@ -190,7 +190,7 @@ function list(accounts: Accounts): number {
     rows.push(['(asks)', display, 'guest', `${identity}, until ${new Date(expiresAt).toISOString()}`]);
   if (rows.length === 0)
     console.log(
-      'There are no accounts: whoever holds the operator key is the only known person. Add one with "trunkline users add NAME".',
+      'There are no accounts: whoever holds the operator key is the only known person. Add one with "npx trunkline users add NAME".',
     );
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows)

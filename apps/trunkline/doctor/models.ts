@@ -121,7 +121,7 @@ async function checkModelFile(file: string, options: AgentOptions, isAsked: bool
   const described: Diagnosis = { subject: 'model', ...(await describeModelFile(file)) };
   if (described.state === 'failed') return [described];
   if (!isAsked) {
-    const words = 'not tried, as it has to be loaded first: trunkline doctor --probe does it.';
+    const words = 'not tried, as it has to be loaded first: npx trunkline doctor --probe does it.';
     return [described, { subject: 'model abilities', state: 'ok', words }];
   }
   const logger = createLogger({ name: 'doctor', level: 'ERROR', destination: process.stderr });
@@ -148,7 +148,7 @@ async function tryModel(
 ): Promise<Diagnosis[]> {
   const model = gateway.languageModel();
   if (!trial.isAsked && !isFree(model)) {
-    const words = 'not tried, as it may cost money: trunkline doctor --probe tries it with a few tokens.';
+    const words = 'not tried, as it may cost money: npx trunkline doctor --probe tries it with a few tokens.';
     return [{ subject: role ?? 'model abilities', state: 'ok', words }];
   }
   const { findings, facts } = await testGateway(gateway, AbortSignal.timeout(PROBE_LIMIT_MS));
@@ -167,7 +167,7 @@ async function keep(
   if (said.length === 0) return [];
   const subject = 'model settings';
   if (!saves) {
-    const words = `${said.join(', ')} was found of ${modelId} and is not set: trunkline doctor --fix writes it into models.yaml.`;
+    const words = `${said.join(', ')} was found of ${modelId} and is not set: npx trunkline doctor --fix writes it into models.yaml.`;
     return [{ subject, state: 'ok', words }];
   }
   try {

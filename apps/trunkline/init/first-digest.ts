@@ -49,7 +49,7 @@ export async function firstDigest(terminal: Terminal, services: RunningServices)
   const page = `${services.url('agent')}/#/chat/${morningDigest.id}`;
   if (/^(?:failed|rejected|canceled)$/.test(turn.state))
     terminal.say(
-      `It was not written: ${plainLines(failure ?? turn.state).replace(/[.!?]?$/, '.')} It is scheduled all the same: test the model with "trunkline doctor" before it comes.`,
+      `It was not written: ${plainLines(failure ?? turn.state).replace(/[.!?]?$/, '.')} It is scheduled all the same: test the model with "npx trunkline doctor" before it comes.`,
     );
   else if (turn.state !== 'completed')
     terminal.say(`${plainLines(question ?? 'It asks something.')}\nAnswer at ${page}`);

@@ -230,7 +230,7 @@ async function result({ terminal, setup, services }: StepDeps): Promise<boolean>
   }
   const page = `${services.url(chosen.service)}/setup/result#${chosen.id}`;
   terminal.say(isRunning ? `Open ${page}` : `${startAdvice}, then open ${page}`);
-  terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
+  terminal.say('A browser that is not signed in needs the link of "npx trunkline login" first.');
   // The page does the rest, and marks it done.
   await setup.setSteps({ steps: { result: before }, result: chosen.id });
   return false;

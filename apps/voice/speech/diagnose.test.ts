@@ -15,12 +15,12 @@ it.runIf(process.platform === 'linux')('tells for every part of speech whether i
   expect(found.map(spoken).filter((line) => !isEspeak(line))).toEqual([
     'speech recognition: ok',
     'speech voice: ok',
-    'speech voice of this machine: ok',
+    'speech voice in use: ok',
     'speech voice activity: ok',
     'speech noise filter: ok',
     'speech runtime: ok',
   ]);
-  const chosen = found.find(({ subject }) => subject === 'speech voice of this machine');
+  const chosen = found.find(({ subject }) => subject === 'speech voice in use');
   expect(chosen?.words).toContain('Piper speaks until the voices are measured');
   expect(found.at(-1)?.words).toContain('onnxruntime-node');
 });

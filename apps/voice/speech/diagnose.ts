@@ -30,7 +30,7 @@ function diagnoseChoice(options: VoiceOptions): Diagnosis[] {
   const store = sessionStoreDir ?? serviceHome(trunklineHome, 'voice');
   const { reason } = recallChoice(join(store, 'speech'), inprocLang);
   const words = `${reason.replace(/\.?$/, '.')} INPROC_VOICE names another.`;
-  return [{ subject: 'speech voice of this machine', state: 'ok', words }];
+  return [{ subject: 'speech voice in use', state: 'ok', words }];
 }
 
 /** Packages that run the models, and what needs them. */

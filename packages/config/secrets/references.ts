@@ -40,7 +40,7 @@ export function resolveSecret(name: string, env: Environment, user: string): Fou
   try {
     const value = secretStoreOf(env).get(name, shortened(user, homeOf(env)));
     if (value === undefined)
-      return { unset: `there is no secret ${name}; set it: trunkline secret set ${name}` };
+      return { unset: `there is no secret ${name}; set it: npx trunkline secret set ${name}` };
     resolvedSecrets.add(value);
     return { value };
   } catch (error) {

@@ -230,10 +230,20 @@ const NAMES: Readonly<Record<string, string>> = {
   ice: 'Calls',
   offer: 'Calls',
   a2a: 'A2A callbacks',
+  '.well-known': 'Well-known addresses',
 };
 
 /** Groups that most readers look for last, in this order. */
-const LAST = ['OpenAI API', 'MCP', 'A2A', 'A2A below /a2a', 'A2A 0.3', 'A2A 0.3 below /a2a', 'Sign-in'];
+const LAST = [
+  'OpenAI API',
+  'MCP',
+  'A2A',
+  'A2A below /a2a',
+  'A2A 0.3',
+  'A2A 0.3 below /a2a',
+  'Well-known addresses',
+  'Sign-in',
+];
 
 /** The group of a route in `/docs`, from its path. */
 function groupOf(path: string): string {

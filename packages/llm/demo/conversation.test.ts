@@ -19,6 +19,11 @@ describe('answers from tool results', () => {
       'Scheduled job a-1 next at 2026-03-04T10:05:00Z.',
       'Scheduled for Wednesday, 4 March 2026 at 10:05 UTC, as job a-1. It will run: "Reminder: stretch".',
     ],
+    [
+      'remind me every day at 9 to stretch',
+      'Scheduled job a-1 next at 2026-03-05T09:00:00Z.',
+      'Scheduled: every day at 09:00, first on Thursday, 5 March 2026 at 09:00 UTC, as job a-1.',
+    ],
     ['ask research to look', 'It is blue.', 'research answered: It is blue.'],
     ['get the projects', 'one, two', 'get_projects: one, two'],
     ['is there an outage?', 'There are no incidents.', 'There are no incidents.'],

@@ -20,9 +20,8 @@ const longestMessage = 4000;
 
 const mark = /\[\[call (\d+)\]\]/g;
 
-/** Said once in a conversation, so that nobody takes the demo for a real model. */
-export const demoNotice =
-  'I am the offline demo model; choose a real one at /setup, with trunkline init, or by LLM_GATEWAY_URL.';
+/** Said once in a conversation, so that nobody takes the demo for a real model; short, because calls speak it. */
+export const demoNotice = 'I am the offline demo model; choose a real one at /setup.';
 
 const phrases: [RegExp, string][] = [
   [/^(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)\b/i, 'Hello. What can I do for you?'],

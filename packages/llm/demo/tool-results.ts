@@ -1,3 +1,4 @@
+import { describeSchedule } from '@trunkline/std';
 import type { Outcome } from './request.ts';
 import { summarise } from './summary.ts';
 import { shorten, trimPhrase, wordsIn } from './text.ts';
@@ -18,10 +19,8 @@ const describers: Record<string, Describe> = {
       : `From memory: ${recalled(result, said(input.query))}`,
   daily_log: ({ input }) => `Logged: "${said(input.content)}".`,
   notes_write: ({ input }) => `Noted in ${said(input.tab)}: "${said(input.content)}".`,
-  schedule_task: ({ input, result }) =>
-    `${scheduled(result, said(input.timezone) || 'UTC')} It will run: "${said(input.prompt)}".`,
-  set_reminder: ({ input, result }) =>
-    `${scheduled(result, said(input.timezone) || 'UTC')} Reminder: ${said(input.text)}.`,
+  schedule_task: ({ input, result }) => `${scheduled(result, input)} It will run: "${said(input.prompt)}".`,
+  set_reminder: ({ input, result }) => `${scheduled(result, input)} Reminder: ${said(input.text)}.`,
   memory_list: ({ result }) => `I remember:\n${recalled(result)}`,
   notes_list: plainly,
   notes_read: ({ input, result }) => (said(input.tab) === '' ? result : `${said(input.tab)}:\n${result}`),
@@ -106,14 +105,19 @@ function recalled(result: string, query = ''): string {
   return shorten([...new Set(fitting)].join('\n'), longestPlainResult);
 }
 
-/** The time in words; a result in any other form stays as it is. */
-function scheduled(result: string, timeZone: string): string {
+/** The time in words, and how it comes again; a result in any other form stays as it is. */
+function scheduled(result: string, input: Outcome['input']): string {
   const [, job = '', at = ''] =
     /^(?:Scheduled job|Reminder) (\S+) (?:next at|is set for) (\S+)\.$/.exec(result.trim()) ?? [];
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return result;
+  const timeZone = said(input.timezone) || 'UTC';
   const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
-  return `Scheduled for ${words.format(time)} ${timeZone}, as job ${job}.`;
+  const rhythm = describeSchedule(said(input.when));
+  const first = `${words.format(time)} ${timeZone}`;
+  return rhythm === undefined
+    ? `Scheduled for ${first}, as job ${job}.`
+    : `Scheduled: ${rhythm.replace(/^(?:Every|On)\b/, (word) => word.toLowerCase())}, first on ${first}, as job ${job}.`;
 }
 
 /** A line `id | next TIME | SCHEDULE | PROMPT` as people put it; one in any other form stays as it is. */

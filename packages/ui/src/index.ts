@@ -18,6 +18,7 @@ export * from './components/Panel.tsx';
 export * from './components/Plot.tsx';
 export * from './components/RelativeTime.tsx';
 export { RuleLink } from './components/RuleLink.tsx';
+export { NextTimes, ScheduleWords } from './components/ScheduleTimes.tsx';
 export * from './components/ShortcutHelp.tsx';
 export * from './components/Table.tsx';
 export * from './components/TextEditor.tsx';

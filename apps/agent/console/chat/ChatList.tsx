@@ -161,7 +161,7 @@ const Row = memo(function Row({ chat, current, onOpen, onForget }: RowProps) {
         className="flex min-w-0 flex-1 flex-col rounded-corner px-3 py-2 aria-[current=page]:font-medium"
       >
         <span className="truncate">{chat.title}</span>
-        <span className="flex items-center gap-2 text-12 font-normal text-muted">
+        <span className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-12 font-normal text-muted">
           {lamp && <Lamp state={lamp.state} word={lamp.word} size="small" />}
           <RelativeTime at={chat.updated_at} />
           {chat.origin !== 'chat' && <Badge>{ORIGINS[chat.origin]}</Badge>}

@@ -16,7 +16,7 @@ const statuses: Record<StoreError['code'], number> = {
 export const consoleErrors = defineErrors({
   chat_of_others: [
     403,
-    'This conversation belongs to somebody else. Choose another session_id, or sign in as the operator ("trunkline login").',
+    'This conversation belongs to somebody else. Choose another session_id, or sign in as the operator ("npx trunkline login").',
   ],
   too_many_branches: [
     409,
@@ -37,7 +37,7 @@ export const consoleErrors = defineErrors({
   ],
   figures_of_all: [
     403,
-    'What the models cost all callers together is for the operator. Sign in as the operator ("trunkline login") to see it; what a task of yours cost stands with the task.',
+    'What the models cost all callers together is for the operator. Sign in as the operator ("npx trunkline login") to see it; what a task of yours cost stands with the task.',
   ],
   not_loaded: [
     409,
@@ -46,7 +46,7 @@ export const consoleErrors = defineErrors({
   approver_required: [
     403,
     ({ keyFile }: { keyFile: string }) =>
-      `Only the operator in person, or a chat identity listed in approvals.approvers, may approve. In a browser, open the link that "trunkline login" prints; in a terminal, run "trunkline approvals", which reads the key of ${keyFile}.`,
+      `Only the operator in person, or a chat identity listed in approvals.approvers, may approve. In a browser, open the link that "npx trunkline login" prints; in a terminal, run "npx trunkline approvals", which reads the key of ${keyFile}.`,
   ],
   approval_gone: [
     404,

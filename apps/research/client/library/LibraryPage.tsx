@@ -1,5 +1,6 @@
 import {
   type ApiError,
+  buttonClass,
   EmptyState,
   ErrorState,
   IconButton,
@@ -58,6 +59,11 @@ function Nothing({ wanted }: { wanted: string }) {
       icon={<LibraryBig aria-hidden />}
       title="Nothing here yet"
       next="What you ask and have researched is kept here."
+      action={
+        <a className={buttonClass({ variant: 'primary' })} href={hrefOf({ name: 'ask' })}>
+          Ask something
+        </a>
+      }
     />
   ) : (
     <EmptyState

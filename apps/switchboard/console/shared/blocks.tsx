@@ -24,7 +24,7 @@ interface ListProps<Item> {
   list: PagedList<Item>;
   icon: LucideIcon;
   /** What to say, and what to do, while there is nothing. */
-  empty: readonly [title: string, next: string];
+  empty: readonly [title: string, next: string, action?: ReactNode];
   actions?: ReactNode;
   itemKey?(item: Item): string | number;
   /** An <li>. */
@@ -54,8 +54,8 @@ export function List<Item extends object>({ title, what, icon, empty, itemKey, .
   );
 }
 
-function emptyState(Icon: LucideIcon, [title, next]: ListProps<unknown>['empty']) {
-  return { icon: <Icon aria-hidden />, title, next };
+function emptyState(Icon: LucideIcon, [title, next, action]: ListProps<unknown>['empty']) {
+  return { icon: <Icon aria-hidden />, title, next, action };
 }
 
 function keyOf(item: { id?: string | number; name?: string }): string | number {

@@ -43,7 +43,7 @@ export default function SecretsTab() {
                 <EmptyState
                   icon={<KeyRound aria-hidden />}
                   title="No secret is stored yet"
-                  next="Add one, or move those of .env and of the YAML files here with: trunkline secret import"
+                  next="Add one, or move those of .env and of the YAML files here with: npx trunkline secret import"
                 />
               )}
               <ul>

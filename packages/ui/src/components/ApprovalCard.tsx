@@ -76,7 +76,8 @@ function Answer({ hasScope, mayApprove = false, onAnswer }: AnswerProps) {
     return (
       <div className="flex flex-col items-start gap-3">
         <p className="text-14">
-          Only the operator can approve this: here, or in a terminal with <code>trunkline approvals</code>.
+          Only the operator can approve this: here, or in a terminal with <code>npx trunkline approvals</code>
+          .
         </p>
         <Button onClick={() => void ask()}>Sign in as operator</Button>
       </div>

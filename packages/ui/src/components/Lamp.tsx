@@ -142,6 +142,9 @@ interface LineProps {
   onOpen?: (() => void) | undefined;
 }
 
+/** One row of words; two on a phone, where the time beside them leaves too few. */
+const CUT = 'max-sm:line-clamp-2 max-sm:break-words sm:truncate';
+
 /** A row that can light up. Stands in a list: <ul> of lines. */
 export function Line({ title, detail, lead, trail, lit = false, selected = false, href, onOpen }: LineProps) {
   const opens = href !== undefined || onOpen !== undefined;
@@ -157,7 +160,7 @@ export function Line({ title, detail, lead, trail, lit = false, selected = false
       <Wire lit={lit} selected={selected} />
       {lead && <span className="flex shrink-0 items-center text-muted [&_svg]:size-4">{lead}</span>}
       <div className="min-w-0 flex-1">
-        <div className="truncate font-medium">
+        <div className={cn('font-medium', CUT)}>
           <Opener href={href} onOpen={onOpen} selected={selected}>
             {title}
           </Opener>
@@ -201,7 +204,12 @@ function Opener({ href, onOpen, selected, children }: OpenerProps) {
   }
   if (onOpen === undefined) return children;
   return (
-    <button type="button" onClick={onOpen} className={cover} aria-current={selected ? 'true' : undefined}>
+    <button
+      type="button"
+      onClick={onOpen}
+      className={cn('max-w-full', CUT, cover)}
+      aria-current={selected ? 'true' : undefined}
+    >
       {children}
     </button>
   );

@@ -13,6 +13,7 @@ import { SETUP, SetupOffer } from '../setup/SetupOffer.tsx';
 import { useHealth } from '../status/health.ts';
 import { BottomBar } from './BottomBar.tsx';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
+import { useKeptFocus, usePageTitle } from './navigation.ts';
 import { type Frame, type Place, type Section, shellServices } from './PageFrame.tsx';
 import { HELP, openHelp, Rail, SectionList, SectionStrip, TRUST } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
@@ -27,6 +28,8 @@ export interface AppShellProps extends Place {
   children: ReactNode;
 }
 
+const CONTENT_ID = 'content';
+
 /** The frame of every page: the services, the sections, the content, and an optional inspector. */
 export function AppShell({ sections = [], commands = [], inspector, children, ...place }: AppShellProps) {
   const [open, setOpen] = useState<'palette' | 'shortcuts' | null>(null);
@@ -35,6 +38,8 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
   const openShortcuts = () => setOpen('shortcuts');
   const frame = { ...place, sections, openPalette, openShortcuts };
   const shellCommands = useShellCommands(frame);
+  usePageTitle(place, sections);
+  useKeptFocus(CONTENT_ID);
   useHotkeys([
     { keys: 'mod+k', label: 'Open the command palette', run: openPalette, whileTyping: true },
     { keys: '?', label: 'Show the keyboard shortcuts', run: openShortcuts },
@@ -54,7 +59,7 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
           <SectionStrip {...frame} />
         </>
       )}
-      <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+      <main id={CONTENT_ID} tabIndex={-1} className="min-w-0 flex-1 outline-none">
         <Notices />
         <ErrorBoundary>{children}</ErrorBoundary>
       </main>
@@ -81,7 +86,7 @@ function SkipLink() {
   return (
     <button
       type="button"
-      onClick={() => document.getElementById('content')?.focus()}
+      onClick={() => document.getElementById(CONTENT_ID)?.focus()}
       className="fixed top-2 left-2 z-60 -translate-y-16 rounded-corner bg-ink px-4 py-2 font-medium text-paper focus:translate-y-0"
     >
       Skip to the content

@@ -190,6 +190,11 @@ export function MissingPanel({
           </li>
         ))}
       </ul>
+      <p className="border-line border-t px-4 py-3 text-14">
+        <a href={SETUP.href} className="text-accent-text underline underline-offset-2">
+          Open the setup
+        </a>
+      </p>
     </Panel>
   );
 }

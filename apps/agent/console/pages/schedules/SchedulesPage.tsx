@@ -7,8 +7,9 @@ import {
   knownTimezones,
   Lamp,
   ListPanel,
+  NextTimes,
   Panel,
-  RelativeTime,
+  ScheduleWords,
   SchemaForm,
   stateLamp,
   useSend,
@@ -28,12 +29,13 @@ const formIn = (timezone: string) => ({
       type: 'string',
       title: 'What to do',
       maxLength: 10_000,
-      description: 'It runs as a turn of its own.',
+      description: 'In full: the agent starts with this alone, as in a new chat.',
     },
     when: {
       type: 'string',
       title: 'When',
-      description: 'Five cron fields, such as 0 9 * * 1-5, or a time such as 2027-01-31T09:00.',
+      description:
+        'Once, such as 2027-01-31T09:00, or again and again, as five cron fields: 0 9 * * * is every day at 09:00, 0 9 * * 1-5 Monday to Friday.',
     },
     timezone: {
       type: 'string',
@@ -97,7 +99,7 @@ function JobRow({ job }: { job: Job }) {
           <p className="font-medium break-words">{job.prompt}</p>
           <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
             <State job={job} />
-            <When job={job} />
+            <ScheduleWords schedule={job.schedule} timezone={job.timezone} next={job.upcoming[0]} />
             <CopyButton value={job.id} label="Copy the schedule's id" />
             {job.session_id !== undefined && (
               <a
@@ -119,18 +121,7 @@ function JobRow({ job }: { job: Job }) {
           <IconButton small label="Cancel the schedule" icon={<Trash2 aria-hidden />} onClick={act.cancel} />
         </div>
       </div>
-      {!job.paused && job.upcoming.length > 0 && (
-        <ol
-          aria-label={`Next runs, in the zone ${browserTimezone()}`}
-          className="flex flex-wrap gap-x-4 gap-y-1 text-12 text-muted before:content-['Next']"
-        >
-          {job.upcoming.map((time) => (
-            <li key={time}>
-              <time dateTime={time}>{localTime(time)}</time>
-            </li>
-          ))}
-        </ol>
-      )}
+      {!job.paused && job.upcoming.length > 0 && <NextTimes times={job.upcoming} />}
     </li>
   );
 }
@@ -138,32 +129,6 @@ function JobRow({ job }: { job: Job }) {
 function State({ job }: { job: Job }) {
   if (job.running) return <Lamp {...stateLamp('running')} />;
   return <Lamp {...stateLamp(job.paused ? 'paused' : 'scheduled')} />;
-}
-
-/** Cron fields as they are written, with their zone; a single time in words. */
-function When({ job: { schedule, timezone, upcoming } }: { job: Job }) {
-  const [once] = /^\d{4}-/.test(schedule) ? upcoming : [];
-  return once === undefined ? (
-    <span>
-      <code>{schedule}</code> {timezone}
-    </span>
-  ) : (
-    <span>
-      once, <RelativeTime at={once} />
-    </span>
-  );
-}
-
-/** As the clock of whoever looks at it shows it, with the zone: `Tue 17 Nov, 09:00 CET`. */
-function localTime(time: string): string {
-  const words = {
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-  } as const;
-  return new Intl.DateTimeFormat('en-GB', { ...words, timeZoneName: 'short' }).format(new Date(time));
 }
 
 function useJobActions({ id, prompt, schedule, timezone, session_id }: Job) {

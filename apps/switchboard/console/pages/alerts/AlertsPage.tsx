@@ -47,7 +47,7 @@ function Alerts() {
       icon={BellRing}
       empty={[
         'All is quiet',
-        'Errors of parts, many drops in a short time, and incidents that are high show here.',
+        'Failures of plugins, many dropped requests in a short time, and incidents of high severity show here.',
       ]}
     >
       {({ at, urgency, severity = urgency === 'high' ? 'high' : 'medium', content }) => (

@@ -1,4 +1,4 @@
-import { ErrorState, Lamp, stateLamp, useResource } from '@trunkline/ui';
+import { ErrorState, Lamp, type PagedList, stateLamp, useResource } from '@trunkline/ui';
 import { Puzzle } from 'lucide-react';
 import type { Answer, PluginStatus } from '../../../api-types.ts';
 import { List } from '../../shared/blocks.tsx';
@@ -21,22 +21,42 @@ export default function PluginsPage() {
       intro="Surfaces and other plugins: which run, which are off, and what switches them on."
     >
       <Problems />
-      <List
-        title="Plugins"
-        hideTitle
-        list={list}
-        icon={Puzzle}
-        empty={['No plugins', 'Restart the switchboard.']}
-      >
-        {({ name, title = name, state, words }) => (
-          <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
-            <span className="w-36 font-medium">{title}</span>
-            <Lamp {...LAMPS[state]} className="w-20" />
-            <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>
-          </li>
-        )}
-      </List>
+      <PluginList
+        title="Surfaces"
+        detail="Where people and products are. Those that are off say what switches them on."
+        list={only(list, isSurface)}
+      />
+      <PluginList
+        title="Inside the switchboard"
+        detail="These run on their own. One that fails says here why, and what to do."
+        list={only(list, (plugin) => !isSurface(plugin))}
+      />
     </Frame>
+  );
+}
+
+function isSurface({ kind }: PluginStatus): boolean {
+  return kind === 'surface';
+}
+
+function only(
+  list: PagedList<PluginStatus>,
+  isWanted: (plugin: PluginStatus) => boolean,
+): PagedList<PluginStatus> {
+  return { ...list, items: list.items?.filter(isWanted) };
+}
+
+function PluginList(props: { title: string; detail: string; list: PagedList<PluginStatus> }) {
+  return (
+    <List {...props} icon={Puzzle} empty={['No plugins', 'Restart the switchboard.']}>
+      {({ name, title = name, state, words }) => (
+        <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
+          <span className="w-44 font-medium">{title}</span>
+          <Lamp {...LAMPS[state]} className="w-20" />
+          <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>
+        </li>
+      )}
+    </List>
   );
 }
 

@@ -1,5 +1,13 @@
 import { answerWords } from '@trunkline/std';
-import { ApprovalCard, Button, CopyButton, hashRoute, RelativeTime, TextAreaField } from '@trunkline/ui';
+import {
+  ApprovalCard,
+  Button,
+  CopyButton,
+  hashRoute,
+  RelativeTime,
+  TextAreaField,
+  useOperator,
+} from '@trunkline/ui';
 import { MessageCircleQuestion, Send } from 'lucide-react';
 import { useState } from 'react';
 import type { Question } from '../../../api-types.ts';
@@ -9,6 +17,10 @@ import { useList, useSend } from '../../shared/useList.ts';
 
 export default function QuestionsPage() {
   const list = useList<Question>('/api/hitl/pending', ['agent.input.#']);
+  const { status, ask } = useOperator();
+  const signIn = async () => {
+    if (await ask()) list.reload();
+  };
   return (
     <Frame title="Questions" intro="Agents wait for these answers. They stay open until somebody answers.">
       <List
@@ -17,10 +29,20 @@ export default function QuestionsPage() {
         what="the questions"
         list={list}
         icon={MessageCircleQuestion}
-        empty={[
-          'Nobody asks anything',
-          'When an agent needs a person, its question shows here and where that person talks.',
-        ]}
+        empty={
+          status.name === 'signed-out'
+            ? [
+                'No question for you',
+                'Approvals and questions for the operator show once you sign in.',
+                <Button key="sign-in" variant="primary" onClick={() => void signIn()}>
+                  Sign in as operator
+                </Button>,
+              ]
+            : [
+                'Nobody asks anything',
+                'When an agent needs a person, its question shows here and where that person talks.',
+              ]
+        }
         itemKey={({ requestId }) => requestId}
       >
         {(question) => <QuestionRow question={question} onAnswered={list.reload} />}

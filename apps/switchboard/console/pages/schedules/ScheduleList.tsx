@@ -7,7 +7,8 @@ import {
   type JsonSchema,
   knownTimezones,
   Lamp,
-  RelativeTime,
+  NextTimes,
+  ScheduleWords,
   stateLamp,
   usePages,
 } from '@trunkline/ui';
@@ -92,7 +93,8 @@ const fieldsIn = (zone: string): Record<string, JsonSchema> => ({
   schedule: {
     type: 'string',
     title: 'When',
-    description: 'Five cron fields such as 0 9 * * 1-5, @daily, or one time such as 2027-01-31T09:00:00.',
+    description:
+      'Once, such as 2027-01-31T09:00, or again and again, as five cron fields: 0 9 * * * is every day at 09:00, 0 9 * * 1-5 Monday to Friday.',
   },
   timezone: {
     type: 'string',
@@ -190,10 +192,9 @@ function ScheduleRow({ schedule, selected, onEdit }: ScheduleRowProps) {
             <Lamp {...stateLamp(paused ? 'paused' : 'on')} />
           </p>
           <p className="break-words">{payload.content}</p>
-          <p className="flex flex-wrap gap-x-3 font-mono text-12 text-muted">
-            <span>{schedule.schedule}</span>
-            <span>{schedule.timezone}</span>
-            <span className="break-all">{schedule.topic}</span>
+          <p className="flex flex-wrap gap-x-3 text-12 text-muted">
+            <ScheduleWords schedule={schedule.schedule} timezone={schedule.timezone} next={next[0]} />
+            <code className="break-all">{schedule.topic}</code>
           </p>
         </div>
         <div className="flex">
@@ -207,18 +208,7 @@ function ScheduleRow({ schedule, selected, onEdit }: ScheduleRowProps) {
           <IconButton small label={`Remove ${id}`} icon={<Trash2 aria-hidden />} onClick={act.remove} />
         </div>
       </div>
-      {!paused && next.length > 0 && (
-        <ol
-          aria-label="Next five times"
-          className="flex flex-wrap gap-x-4 gap-y-1 text-12 text-muted before:content-['Next']"
-        >
-          {next.slice(0, 5).map((time) => (
-            <li key={time}>
-              <RelativeTime at={time} />
-            </li>
-          ))}
-        </ol>
-      )}
+      {!paused && next.length > 0 && <NextTimes times={next.slice(0, 5)} />}
     </li>
   );
 }
