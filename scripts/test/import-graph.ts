@@ -4,6 +4,8 @@ import { basename, dirname, join, normalize } from 'node:path';
 const SCOPE = '@trunkline/';
 /** Named by sources for other reasons than to read the files in them. */
 const CODE = new Set(['apps', 'packages']);
+/** What services read at the root, such as the guides, touches all of them, and hardly any of their tests. */
+const OF_TESTS = /\.(?:test|suite)\.ts$|^packages\/testing\//;
 /** A statement with `from`; `export * from` and names with `as` included. Types are gone before anything runs. */
 const STATEMENT =
   /^(?:import|export)\s+(?!type\b)(?:([\w$]+)\s*,?\s*)?(\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})?\s*from\s+'([^']+)'/gm;
@@ -45,7 +47,7 @@ export class ImportGraph {
     return found;
   }
 
-  /** The sources that name a folder in which the file lies, one beside them or at the root, and so may read what is in it. */
+  /** The sources that name a folder in which the file lies, beside them or, in tests, at the root, and so may read what is in it. */
   private readersOf(file: string): string[] {
     if (isSource(file)) return [];
     const sources = [...this.files].filter(isSource);
@@ -54,7 +56,7 @@ export class ImportGraph {
       const parent = dirname(folder);
       const isNamed = (source: string) =>
         parent === '.'
-          ? !CODE.has(folder) && this.textOf(source).includes(`/${folder}'`)
+          ? !CODE.has(folder) && OF_TESTS.test(source) && this.textOf(source).includes(`../${folder}'`)
           : dirname(source) === parent && this.textOf(source).includes(`'${basename(folder)}'`);
       found.push(...sources.filter(isNamed));
     }
