@@ -1,7 +1,2 @@
-export {
-  AuditLog,
-  type AuditLogOptions,
-  type AuditQuery,
-  auditFile,
-} from './audit-log.ts';
+export { AuditLog, auditFile } from './audit-log.ts';
 export { mountAuditLog } from './routes.ts';

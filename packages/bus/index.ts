@@ -1,6 +1,6 @@
 export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-bus.ts';
 export { discardJournal, prepareJournal } from './embedded/journal/thread.ts';
-export { BusError, type BusErrorCode, NonRetryableError } from './errors.ts';
+export { BusError, NonRetryableError } from './errors.ts';
 export { maximumMessageBytes } from './message.ts';
 export { createNatsBus } from './nats/create-nats-bus.ts';
 export type { NatsBusOptions } from './nats/options.ts';
@@ -10,7 +10,6 @@ export type {
   BusCluster,
   BusLogger,
   BusStatus,
-  BusStream,
   DeadLetter,
   Delivery,
   Draft,
@@ -18,24 +17,11 @@ export type {
   HistoryEntry,
   HistoryQuery,
   Lease,
-  LeaseOptions,
   Memory,
   Message,
-  Published,
-  QueuePolicy,
-  ReplayTarget,
-  ReplyAddress,
-  RequestOptions,
   Source,
   SubscribeOptions,
   Subscription,
 } from './port.ts';
-export {
-  checkPattern,
-  checkTopic,
-  coversPattern,
-  escapeSegment,
-  matchesTopic,
-  unescapeSegment,
-} from './topics/topic.ts';
+export { checkPattern, checkTopic, escapeSegment, matchesTopic, unescapeSegment } from './topics/topic.ts';
 export { defaultDurableTopics, TopicIndex } from './topics/topic-index.ts';

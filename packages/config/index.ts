@@ -1,4 +1,4 @@
-export { isSecretStoreName, type SecretStore, SecretStoreError } from '@trunkline/secrets';
+export { type SecretStore, SecretStoreError } from '@trunkline/secrets';
 export { ConfigError, lineProblem, nearest } from './config-error.ts';
 export {
   assignmentsOf,
@@ -12,13 +12,7 @@ export {
   reloadEnvironmentFile,
   variableText,
 } from './environment/environment.ts';
-export {
-  createLogger,
-  type Logger,
-  type LoggerSettings,
-  type LogLevel,
-  type LogMethod,
-} from './logger/logger.ts';
+export { createLogger, type Logger, type LoggerSettings, type LogLevel } from './logger/logger.ts';
 export { helpText } from './options/help.ts';
 export {
   choice,
@@ -45,7 +39,7 @@ export {
   type StartContext,
   secretValues,
 } from './options/option.ts';
-export { type OptionSources, readOptions } from './options/read.ts';
+export { readOptions } from './options/read.ts';
 export { environmentExample, referencePage } from './options/reference.ts';
 export { requestHeaders, secretsInHeaders } from './options/request-headers.ts';
 export {
@@ -62,7 +56,6 @@ export {
   tracingOptions,
 } from './options/shared.ts';
 export {
-  isPlainSecret,
   plainSecretsIn,
   plainVariables,
   removeUnreferenced,
@@ -70,7 +63,7 @@ export {
   storePlainSecrets,
   withReferences,
 } from './secrets/plain-secrets.ts';
-export { hideSecrets, isSecretName, redact, type Secrets } from './secrets/redact.ts';
+export { hideSecrets, isSecretName, redact } from './secrets/redact.ts';
 export { secretReference, secretStoreOf } from './secrets/references.ts';
 export { describeSettings } from './settings/describe.ts';
 export {
@@ -82,6 +75,6 @@ export {
   settingsPath,
 } from './settings/settings-file.ts';
 export { loadYaml, notPlain, readPlainFile } from './yaml/load.ts';
-export { parseYaml, type YamlOptions } from './yaml/parse.ts';
+export { parseYaml } from './yaml/parse.ts';
 export { type DirectoryChange, type DirectoryWatch, watchDirectory } from './yaml/watch-directory.ts';
 export { watchYaml, type YamlWatch } from './yaml/watch-yaml.ts';

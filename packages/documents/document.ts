@@ -32,7 +32,7 @@ export type BlockKind =
 export type Region = 'main' | 'side' | 'note' | 'chrome';
 
 /** A stretch of the text. */
-export interface Block {
+interface Block {
   kind: BlockKind;
   region: Region;
   start: number;

@@ -1,15 +1,7 @@
 export { decode } from './charset.ts';
-export {
-  type Block,
-  type BlockKind,
-  type ExtractedDocument,
-  ExtractionError,
-  PAGE_WITHOUT_TEXT,
-  type RawDocument,
-  type Region,
-} from './document.ts';
+export { ExtractionError, PAGE_WITHOUT_TEXT, type RawDocument } from './document.ts';
 export { ExtractionPool } from './extraction-pool.ts';
 export { seenText } from './invisible.ts';
-export { classifyFile, type FileKind, inputModes, UnsupportedFile } from './media-types.ts';
+export { classifyFile, inputModes, UnsupportedFile } from './media-types.ts';
 export { documentTypes, extract } from './read.ts';
-export { ParserError, ParserPool, type ParserPoolOptions } from './threads/parser-pool.ts';
+export { ParserError, ParserPool } from './threads/parser-pool.ts';

@@ -47,7 +47,7 @@ export interface ModelGatewayOptions {
   timing?: Timing | undefined;
 }
 
-export interface ModelDescription {
+interface ModelDescription {
   name: string;
   url: string | undefined;
   demo: boolean;

@@ -7,7 +7,7 @@ export { foreignDescription, hasPlainNames, quoteDescription, quoteSchema } from
 export { parseRetryAfter, toModelError } from './error-translation.ts';
 export { estimateTokens } from './estimate.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
-export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
+export type { ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export { addressSubject, guessSubject } from './guess-subject.ts';
 export type { ModelCall } from './meter.ts';
 export {
@@ -19,31 +19,20 @@ export {
   type SaidPart,
 } from './model-call.ts';
 export { isRetryable, ModelError, type ModelErrorCode } from './model-error.ts';
-export { type EndpointKind, endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';
+export { isLocalAddress } from './profiles/endpoint-kind.ts';
 export {
-  type KeptFacts,
   keptFacts,
-  type ModelRole,
   ModelsFile,
   modelRoles,
   type ProfileChange,
   type ProfileSection,
   profileChange,
-  type RoleModel,
 } from './profiles/models-file.ts';
-export { costOf, type ModelPrice, type PriceTable, priceOf, type TokenCounts } from './profiles/prices.ts';
-export { isFree, type ModelProbe, type ProbeFinding, probeModel } from './profiles/probe.ts';
-export {
-  answerLimitOf,
-  learn,
-  type ModelProfile,
-  originOf,
-  profileOf,
-  silenceLimitMs,
-  usualSilenceMs,
-} from './profiles/profile.ts';
-export { listenForWaits, type ModelWait, tellNote } from './retry.ts';
-export { gatewaySettings, type SharedModelOptions } from './roles.ts';
+export { costOf, type ModelPrice, priceOf, type TokenCounts } from './profiles/prices.ts';
+export { isFree, type ModelProbe, probeModel } from './profiles/probe.ts';
+export { answerLimitOf, originOf, profileOf, silenceLimitMs, usualSilenceMs } from './profiles/profile.ts';
+export { listenForWaits, type ModelWait } from './retry.ts';
+export { gatewaySettings } from './roles.ts';
 export {
   type AnsweredInput,
   type AttachedFile,
@@ -68,5 +57,5 @@ export {
   type ToolContext,
   urlSubject,
 } from './tool.ts';
-export { createTracing, isTraced, type Tracing, type TracingOptions } from './tracing.ts';
+export { createTracing, isTraced } from './tracing.ts';
 export { withCallSettings } from './wire/request.ts';

@@ -1,6 +1,5 @@
-export type { AskReason, Checkpoint, CheckpointCall } from './checkpoint.ts';
+export type { AskReason, Checkpoint } from './checkpoint.ts';
 export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
-export type { Compaction } from './compaction.ts';
 export { compact, compactionNote } from './compaction.ts';
 export type { AnswerContent, Content, NewFile, StoredFile, TurnFiles } from './content/content.ts';
 export {
@@ -15,19 +14,13 @@ export {
 export { ContentError, ContentStore, type FileRecord } from './content/content-store.ts';
 export { markOfDropped } from './known-addresses.ts';
 export type {
-  Approval,
-  AskAnswer,
-  AskedCall,
   CompactionOptions,
   EndEvent,
   ErrorEvent,
-  FinishReason,
   PauseEvent,
-  ResumeTurnOptions,
   RunTurnOptions,
   Step,
   StepLog,
-  TurnErrorCode,
   TurnEvent,
   TurnLimits,
   TurnOptions,

@@ -69,14 +69,14 @@ export interface TurnPolicy {
 }
 
 /** A call that a person has to allow. */
-export interface AskedCall extends AskReason {
+interface AskedCall extends AskReason {
   toolCallId: string;
   input: unknown;
   request: PolicyRequest;
 }
 
 /** `once` and `task` let the call run, `task` those like it too for the rest of the turn; else why not. */
-export type AskAnswer = Approval | { refused: string };
+type AskAnswer = Approval | { refused: string };
 
 export type Approval = 'once' | 'task';
 
@@ -143,7 +143,7 @@ export interface Usage {
 /** Why a turn ended: the model was done (`stop`, `length`, `other`) or a limit of the turn was met. */
 export type FinishReason = 'stop' | 'length' | 'other' | 'steps' | 'budget';
 
-export type TurnErrorCode = ModelErrorCode | 'turn-timeout' | 'bad-checkpoint' | 'steps-lost';
+type TurnErrorCode = ModelErrorCode | 'turn-timeout' | 'bad-checkpoint' | 'steps-lost';
 
 /** What stands when a turn is over, however it is over. */
 interface Outcome {

@@ -1,13 +1,12 @@
-export type { McpPrompt, McpResource } from './client/catalogue.ts';
-export { type McpClientOptions, probeMcpServer } from './client/connect.ts';
+export type { McpPrompt } from './client/catalogue.ts';
+export { probeMcpServer } from './client/connect.ts';
 export type { McpContent } from './client/content.ts';
 export { McpClient } from './client/mcp-client.ts';
 export { McpClients, type McpClientsOptions, type McpServerState } from './client/mcp-clients.ts';
 export type { OAuthOptions } from './client/oauth.ts';
 export { createSampler } from './client/sampler.ts';
-export type { Sample } from './client/server-requests.ts';
 export { askingAtOnce, toTools } from './client/tools.ts';
-export type { McpCallResult, McpServerConfig, McpServerError, McpTool } from './client/types.ts';
+export type { McpServerConfig, McpServerError, McpTool } from './client/types.ts';
 export { defineServedTool, mountMcpEndpoint } from './server/mount-endpoint.ts';
 export type {
   McpEndpointOptions,

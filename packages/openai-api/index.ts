@@ -6,13 +6,7 @@ export {
   type OpenAiApi,
   samplingParameters,
 } from './api.ts';
-export {
-  type AnswerEvent,
-  CallNotes,
-  type FinishReason,
-  type TokenUsage,
-  type ToolCall,
-} from './completion.ts';
+export { type AnswerEvent, CallNotes, type FinishReason, type ToolCall } from './completion.ts';
 export { openAiErrorBody, openAiErrors } from './errors.ts';
 export {
   type CompletionRequest,

@@ -6,12 +6,7 @@ export {
   type PolicyRequest,
 } from './decide.ts';
 export type { AlwaysEffect, DescriptionHash } from './edit-file.ts';
-export {
-  type Consent,
-  type DecidedCall,
-  Policy,
-  type PolicyOptions,
-} from './policy.ts';
+export { type Consent, type DecidedCall, Policy } from './policy.ts';
 export { mountPolicy, type PolicyRoutes } from './routes.ts';
 export type { PolicyConfig } from './schema.ts';
-export { explainCall, type PolicyTool } from './try-call.ts';
+export { explainCall } from './try-call.ts';

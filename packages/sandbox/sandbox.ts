@@ -21,7 +21,7 @@ import { createProcessCgroup, limited, type ProcessCgroup, type SandboxLimits } 
 import { seccompFilter } from './seccomp.ts';
 
 /** `auto` starts nothing without isolation but what its own settings exempt, `require` not even that, `off` isolates nothing. */
-export const SANDBOX_MODES = ['auto', 'require', 'off'] as const;
+const SANDBOX_MODES = ['auto', 'require', 'off'] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
 /** `public`: every host but this machine and private networks. `open`: the network as the service has it. */

@@ -164,7 +164,7 @@ function jitter(job: Job, slot: number): number {
 }
 
 /** What to do when a job comes due while an earlier fire of it still runs. */
-export type Overlap = 'skip' | 'queue' | 'allow';
+type Overlap = 'skip' | 'queue' | 'allow';
 
 /** One scheduled job. Callers add fields of their own; the scheduler keeps what it is given and changes nothing in it. */
 export interface Job {

@@ -1,11 +1,4 @@
-export {
-  type Component,
-  type ComponentValues,
-  component,
-  type RunningComponents,
-  ServiceAddress,
-  startComponents,
-} from './components.ts';
+export { type ComponentValues, component, ServiceAddress, startComponents } from './components.ts';
 export { type Exposure, withGrpcPort } from './exposure.ts';
 export {
   checkAccess,
@@ -16,7 +9,7 @@ export {
 } from './posture.ts';
 export type { ConfiguredTool, ToolTrust } from './posture-tools.ts';
 export { RestartingService, watchSettings } from './restart.ts';
-export { type RunOptions, runService, strayFailure } from './run.ts';
+export { runService, strayFailure } from './run.ts';
 export { isServedAt, neighbours, recordRunning } from './running.ts';
 export type { Diagnosis } from './service.ts';
 export {
@@ -38,6 +31,6 @@ export {
   settingsOf,
   signInOf,
 } from './service.ts';
-export { type SettingsContext, saveSettings } from './settings-change.ts';
-export { mountSetup, type SetupRoutes } from './setup.ts';
-export { mountTrust, type TrustDeps } from './trust.ts';
+export { saveSettings } from './settings-change.ts';
+export { mountSetup } from './setup.ts';
+export { mountTrust } from './trust.ts';

@@ -1,8 +1,7 @@
-export { CircuitBreaker, type CircuitBreakerOptions, type CircuitState } from './circuit-breaker.ts';
+export { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
 export { BoundedMap, lazy, Roster } from './collections.ts';
 export {
   Deadline,
-  type DeadlineOptions,
   formatDuration,
   TimeoutError,
   untilAborted,
@@ -17,15 +16,7 @@ export {
   systemCode,
   toError,
 } from './error-message.ts';
-export {
-  type AcquireOptions,
-  ConcurrencyLimiter,
-  type ConcurrencyLimiterOptions,
-  KeyedQueue,
-  Mutex,
-  QueueFullError,
-  type Slot,
-} from './queues.ts';
+export { ConcurrencyLimiter, KeyedQueue, Mutex, QueueFullError, type Slot } from './queues.ts';
 export { describeSchedule, scheduleNicknames } from './schedule-words.ts';
 export {
   type ConnectorCheck,
@@ -34,7 +25,6 @@ export {
   type FoundGateway,
   type FoundGateways,
   type HeardSpeech,
-  type ModelFileView,
   type ModelList,
   type ModelPlace,
   type ModelTest,
@@ -80,4 +70,4 @@ export type {
   SecretsView,
   TriedCall,
 } from './trust-api.ts';
-export { type ApprovalAnswer, answerWords, readVerdict, type Verdict } from './verdict.ts';
+export { type ApprovalAnswer, answerWords, readVerdict } from './verdict.ts';

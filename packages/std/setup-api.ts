@@ -22,7 +22,7 @@ export interface ProviderPreset {
 }
 
 /** A model file in the folder `models` of TRUNKLINE_HOME. */
-export interface ModelFileView {
+interface ModelFileView {
   name: string;
   path: string;
   bytes: number;

@@ -1,5 +1,4 @@
 export {
-  type ApprovalScope,
   type ApprovalSubject,
   type ApprovedContext,
   type ApprovedResult,
@@ -14,22 +13,16 @@ export {
   runApproved,
 } from './approval/approved-tool.ts';
 export { createCalculator } from './calculator/calculator.ts';
-export { type Attachments, contentTools, createChart } from './content/content-tools.ts';
-export { type CurrentTimeOptions, createCurrentTime } from './current-time/current-time.ts';
-export {
-  type A2aDelegateOptions,
-  createA2aDelegate,
-  dataTexts,
-  FreshParts,
-} from './delegate-to/a2a-delegate.ts';
-export { type CompatDelegateOptions, createCompatDelegate } from './delegate-to/compat-delegate.ts';
+export { contentTools, createChart } from './content/content-tools.ts';
+export { createCurrentTime } from './current-time/current-time.ts';
+export { createA2aDelegate, dataTexts, FreshParts } from './delegate-to/a2a-delegate.ts';
+export { createCompatDelegate } from './delegate-to/compat-delegate.ts';
 export {
   createDelegateTo,
   type Delegate,
   type DelegateContext,
   DelegateError,
   type DelegateErrorCode,
-  type DelegateToOptions,
   questionKey,
 } from './delegate-to/delegate-to.ts';
 export { connectDiscord, plainPost } from './discord/connect-discord.ts';
@@ -41,27 +34,14 @@ export { commandSubject, createRunCommand, runCommand } from './files/run-comman
 export { WorkspaceSandbox } from './files/workspace-sandbox.ts';
 export { createFactbook } from './offline/factbook.ts';
 export { createLookUp } from './offline/look-up.ts';
-export { citedAs, missingWords, type OfflineShelf } from './offline/shelf.ts';
+export { citedAs, type OfflineShelf } from './offline/shelf.ts';
 export { createWordNet } from './offline/wordnet.ts';
-export {
-  splitMessage,
-  textSize,
-  visibleLine,
-  visibleLinks,
-  visibleText,
-  withoutPictures,
-} from './text/split-message.ts';
+export { splitMessage, visibleLine, visibleLinks, withoutPictures } from './text/split-message.ts';
 export { jsonEngineClient } from './web-search/ask-engine.ts';
 export { braveOptions, createBrave } from './web-search/brave.ts';
-export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';
+export { createDuckDuckGo } from './web-search/duckduckgo.ts';
 export { createSearchEngine, searchEngineOptions } from './web-search/engines.ts';
 export { parsePage } from './web-search/parse-page.ts';
 export { createSearxng, searxngOptions } from './web-search/searxng.ts';
 export { createTavily, tavilyOptions } from './web-search/tavily.ts';
-export {
-  createWebSearch,
-  type SearchEngine,
-  SearchError,
-  type SearchErrorCode,
-  type SearchResult,
-} from './web-search/web-search.ts';
+export { createWebSearch, SearchError } from './web-search/web-search.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
-import { select, selectChanged } from './changed.ts';
+import { distancesOf, select, selectChanged } from './changed.ts';
 import { ImportGraph } from './import-graph.ts';
 
 const SOURCES = {
@@ -25,6 +25,15 @@ const SOURCES = {
   'apps/trunkline/commands/doctor.ts': '',
   'apps/trunkline/commands/doctor.isolated.test.ts': '',
   'apps/voice/client/page.browser.test.ts': '',
+  'apps/voice/cases/barge-in.yaml': '',
+  'apps/voice/cases/cases.test.ts': '',
+  'apps/voice/cases/local.isolated.test.ts': '',
+  'packages/testing/wires.ts': "export const folder = join(import.meta.dirname, 'wires');\n",
+  'packages/testing/wires/vllm/plain.yaml': '',
+  'packages/testing/access.ts': "export const table = join(import.meta.dirname, '../../security');\n",
+  'packages/llm/wires.test.ts': "import { folder } from '../testing/wires.ts';\n",
+  'packages/llm/access.test.ts': "import { table } from '../testing/access.ts';\n",
+  'security/routes.yaml': '',
 };
 const files = Object.keys(SOURCES);
 const root = temporaryDirectory();
@@ -35,7 +44,13 @@ for (const [file, text] of Object.entries(SOURCES)) {
 }
 const graph = new ImportGraph(root.path, files);
 const selected = (changed: string[], limitS = 100) =>
-  select(changed, files, graph.distances(changed), (file) => (file.includes('later') ? 5 : 1), limitS);
+  select(
+    changed,
+    files,
+    distancesOf(changed, graph, files),
+    (file) => (file.includes('later') ? 5 : 1),
+    limitS,
+  );
 
 it('runs plain tests near and far, slow ones near, and names those left out', () => {
   expect(selected(['packages/loop/turn.ts'])).toEqual({
@@ -88,6 +103,15 @@ it('runs the slow test that bears the name of a changed file, which it starts as
   expect(selected(['apps/trunkline/commands/doctor.ts']).chosen).toEqual([
     'apps/trunkline/commands/doctor.isolated.test.ts',
   ]);
+});
+
+it('runs the tests beside a file that is read while they run, and those that use what reads it', () => {
+  expect(selected(['apps/voice/cases/barge-in.yaml'])).toEqual({
+    chosen: ['apps/voice/cases/cases.test.ts'],
+    leftOut: ['apps/voice/cases/local.isolated.test.ts'],
+  });
+  expect(selected(['packages/testing/wires/vllm/plain.yaml']).chosen).toEqual(['packages/llm/wires.test.ts']);
+  expect(selected(['security/routes.yaml']).chosen).toEqual(['packages/llm/access.test.ts']);
 });
 
 it('runs what git has under any name, and nothing that is deleted', () => {

@@ -24,10 +24,22 @@ export function selectChanged(root = repository): Selection {
   const tracked = list('ls-files').filter((file) => !deleted.has(file));
   const files = [...new Set([...tracked, ...untracked])];
   const changed = [...list('diff', '--name-only', findBase(root, untracked)), ...untracked];
-  const distances = new ImportGraph(root, files).distances(changed);
+  const distances = distancesOf(changed, new ImportGraph(root, files), files);
   if (changed.some((file) => EVERYWHERE.has(file)))
     for (const file of files) if (!distances.has(file)) distances.set(file, Number.MAX_SAFE_INTEGER);
   return select(changed, files, distances, secondsOf, LIMIT_S);
+}
+
+/** How far each file is from the changed ones: by imports, and the nearest tests of what no import names. */
+export function distancesOf(
+  changed: readonly string[],
+  graph: ImportGraph,
+  files: readonly string[],
+): Map<string, number> {
+  const distances = graph.distances(changed);
+  for (const file of changed.filter(isData))
+    for (const test of nearestTests(file, files)) if (!distances.has(test)) distances.set(test, 1);
+  return distances;
 }
 
 /**
@@ -42,7 +54,7 @@ export function select(
   estimate: (file: string) => number,
   limitS: number,
 ): Selection {
-  const folders = new Set(changed.map(dirname));
+  const folders = new Set(changed.filter((file) => !isData(file)).map(dirname));
   const tests = files.filter((file) => file.endsWith('.test.ts'));
   const isNear = (test: string) =>
     (distances.has(test) && (changed.includes(test) || folders.has(dirname(test)))) ||
@@ -60,6 +72,20 @@ export function select(
     (fits ? chosen : leftOut).push(test);
   }
   return { chosen, leftOut };
+}
+
+/** What a program reads while it runs: no import names it. */
+function isData(file: string): boolean {
+  return /^(?:apps|packages)\/.*\.(?!tsx?$)\w+$/.test(file);
+}
+
+/** The tests in the folder of a file, or in the nearest folder above it that has some. */
+function nearestTests(file: string, files: readonly string[]): string[] {
+  for (let folder = dirname(file); folder.includes('/'); folder = dirname(folder)) {
+    const tests = files.filter((test) => test.endsWith('.test.ts') && dirname(test) === folder);
+    if (tests.length > 0) return tests;
+  }
+  return [];
 }
 
 export function isSlow(test: string): boolean {

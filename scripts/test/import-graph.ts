@@ -1,7 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 
 const SCOPE = '@trunkline/';
+/** Named by sources for other reasons than to read the files in them. */
+const CODE = new Set(['apps', 'packages']);
+/** What services read at the root, such as the guides, touches all of them, and hardly any of their tests. */
+const OF_TESTS = /\.(?:test|suite)\.ts$|^packages\/testing\//;
 /** A statement with `from`; `export * from` and names with `as` included. Types are gone before anything runs. */
 const STATEMENT =
   /^(?:import|export)\s+(?!type\b)(?:([\w$]+)\s*,?\s*)?(\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})?\s*from\s+'([^']+)'/gm;
@@ -26,7 +30,7 @@ export class ImportGraph {
   constructor(root: string, files: readonly string[]) {
     this.root = root;
     this.files = new Set(files);
-    for (const file of files) if (/\.tsx?$/.test(file)) this.read(file);
+    for (const file of files) if (isSource(file)) this.read(file);
   }
 
   /** How many imports lie between each file and the nearest of the changed ones. */
@@ -34,9 +38,27 @@ export class ImportGraph {
     const found = new Map(changed.map((file) => [file, 0]));
     for (const [file, distance] of found) {
       const next = new Set(this.users.get(file));
-      if (distance === 0) for (const importer of this.importers.get(file) ?? []) next.add(importer);
+      if (distance === 0)
+        for (const importer of [...(this.importers.get(file) ?? []), ...this.readersOf(file)])
+          next.add(importer);
       // A map goes on with what is added while it is walked: nearest first.
       for (const user of next) if (!found.has(user)) found.set(user, distance + 1);
+    }
+    return found;
+  }
+
+  /** The sources that name a folder in which the file lies, beside them or, in tests, at the root, and so may read what is in it. */
+  private readersOf(file: string): string[] {
+    if (isSource(file)) return [];
+    const sources = [...this.files].filter(isSource);
+    const found: string[] = [];
+    for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) {
+      const parent = dirname(folder);
+      const isNamed = (source: string) =>
+        parent === '.'
+          ? !CODE.has(folder) && OF_TESTS.test(source) && this.textOf(source).includes(`../${folder}'`)
+          : dirname(source) === parent && this.textOf(source).includes(`'${basename(folder)}'`);
+      found.push(...sources.filter(isNamed));
     }
     return found;
   }
@@ -106,6 +128,10 @@ export class ImportGraph {
     }
     return undefined;
   }
+}
+
+function isSource(file: string): boolean {
+  return /\.tsx?$/.test(file);
 }
 
 /** What a list in braces takes, and under which name it is passed on. */

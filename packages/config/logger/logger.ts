@@ -15,7 +15,7 @@ const CYAN = 36;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A message, or fields and a message; an error goes in the field `err`. */
-export type LogMethod = {
+type LogMethod = {
   (message: string): void;
   (fields: object, message?: string): void;
 };

@@ -20,7 +20,7 @@ export interface PlainSecret {
 }
 
 /** Whether a value under a secret's name is one, and no reference or placeholder. */
-export function isPlainSecret(value: string): boolean {
+function isPlainSecret(value: string): boolean {
   return value.length >= MIN_LENGTH && !value.includes('${');
 }
 

@@ -14,7 +14,7 @@ import { learnedOf, originOf, profileOf } from './profile.ts';
 import { ownServers } from './table.ts';
 
 /** One thing that was tried with a model, and what came back, in words. */
-export interface ProbeFinding {
+interface ProbeFinding {
   subject: 'answer' | 'context' | 'tools' | 'images';
   ok: boolean;
   words: string;
