@@ -7,6 +7,7 @@ import type { HeaderReader } from '../callers/credentials.ts';
 import type { CallerLimits } from '../callers/limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { isAlreadySent } from '../server/adapter.ts';
+import { readHeadersOfNode } from '../server/request-headers.ts';
 import { type BodyLimit, capBody } from './body-limit.ts';
 import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
 
@@ -60,6 +61,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
   const { logger, metrics, allowedHosts, checks, limitOf, identify, limits, audit, respondToError } = options;
   return async (context: Context<AppEnv>, next) => {
     const startedAt = performance.now();
+    readHeadersOfNode(context.req, context.env?.incoming);
     const requestId = chooseRequestId(context.req.header('x-request-id'));
     const standardHeaders = { ...SECURITY_HEADERS, 'x-request-id': requestId };
     context.set('requestId', requestId);

@@ -121,7 +121,8 @@ export function answerText(
   const { outgoing } = context.env;
   const length = Buffer.byteLength(text);
   outgoing.writeHead(200, { ...context.get('standardHeaders'), ...headers, 'content-length': length });
-  outgoing.end(text);
+  // ASCII is the same in both, and Node writes Latin-1 without looking at each character.
+  outgoing.end(text, length === text.length ? 'latin1' : 'utf8');
   return alreadySent();
 }
 
