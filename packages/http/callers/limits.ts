@@ -180,9 +180,9 @@ export function tryKeys<Found>(
   find: () => Found | undefined,
 ): Found | undefined {
   // The key of an account is no guess.
-  const guesses = keys.filter((key) => context.get('accounts')?.principalFor({ key }) === undefined);
+  const guesses = keys.filter((key) => context.get('kit')?.accounts?.principalFor({ key }) === undefined);
   if (guesses.length === 0) return undefined;
-  const limits = context.get('keyLimits');
+  const limits = context.get('kit')?.keyLimits;
   limits?.refusePaused(context);
   const found = find();
   if (found === undefined) for (const key of guesses) limits?.countWrong(context, key);

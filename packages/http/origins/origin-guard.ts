@@ -110,7 +110,7 @@ export function refuseForeignName(context: Pick<RequestContext, 'get' | 'req'>):
     if (host.length <= LONGEST_HOST) localHosts.set(host, true);
     return;
   }
-  if (!(context.get('allowedHosts') ?? []).includes(name)) throw httpErrors.foreign_name({ name });
+  if (!(context.get('kit')?.allowedHosts ?? []).includes(name)) throw httpErrors.foreign_name({ name });
 }
 
 /** Hosts that are local by their name, as they come again with every request. */

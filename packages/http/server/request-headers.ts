@@ -5,8 +5,7 @@ import type { HonoRequest } from 'hono';
  * Lets `req.header(name)` look in the table that Node has made of the headers. Those of fetch check and spell a name anew each
  * time, and a request is asked for some twenty: that was 3 % of its processor time.
  */
-export function readHeadersOfNode(req: HonoRequest, incoming: IncomingMessage | undefined): void {
-  if (incoming === undefined) return;
+export function readHeadersOfNode(req: HonoRequest, incoming: IncomingMessage): void {
   const { headers, rawHeaders } = incoming;
   // Of some that come twice Node keeps the first; fetch joins them, so that two different keys are none.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) return;

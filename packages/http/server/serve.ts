@@ -99,6 +99,7 @@ function createListener(app: ServableApp, logger: Logger, streams: OpenStreams):
       (request, bindings) => {
         const env = bindings as ServerBindings;
         env.streams = streams;
+        env.received = request;
         return app.fetch(request, env);
       },
       { overrideGlobalObjects: false, errorHandler: (error) => refuse(error, logger) },

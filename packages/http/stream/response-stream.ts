@@ -32,7 +32,7 @@ function nodeBindings(context: RequestContext): RequestContext['env'] {
 
 /** Known to the server and the metrics for as long as the connection lasts. */
 function register(stream: ResponseStream, streams: OpenStreams, context: RequestContext): void {
-  const gauge = context.get('metrics')?.http.openStreams;
+  const gauge = context.get('kit')?.metrics?.http.openStreams;
   const forget = streams.add(stream, context.get('stillStands'));
   gauge?.inc();
   context.env.outgoing.once('close', () => {
