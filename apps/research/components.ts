@@ -62,7 +62,12 @@ export function researchComponents(
   const database = component(
     'database',
     {},
-    () => openDatabase(join(home, 'research.db'), { migrations }),
+    () => {
+      const opened = openDatabase(join(home, 'research.db'), { migrations });
+      // A checkpoint writes pages a second time and waits for the disk: a job changes some 200, many of them again and again.
+      opened.exec('PRAGMA wal_autocheckpoint = 4000');
+      return opened;
+    },
     (database) => database.close(),
   );
   const stores = component('stores', { database }, ({ database }) => openStores(database, options));

@@ -92,7 +92,8 @@ export class Operations {
 
   async send(call: Call): Promise<object> {
     const request = this.#readSend(call);
-    const turn = await this.#start(request.call, request);
+    const started = this.#start(request.call, request);
+    const turn = started instanceof Promise ? await started : started;
     await requireStored(turn.stored);
     const outcome = request.blocking ? await turn.live.settled() : { task: turn.live.snapshot() };
     return encodeOutcome(call.dialect, outcome, viewOf(request.historyLength), filterOf(request));
@@ -105,7 +106,8 @@ export class Operations {
 
   async stream(call: Call): Promise<Feed> {
     const request = this.#readSend(call);
-    const turn = await this.#start(request.call, request);
+    const started = this.#start(request.call, request);
+    const turn = started instanceof Promise ? await started : started;
     const feed = Feed.fromNow(this.#options.engine, turn.live, { until: 'turn', filter: filterOf(request) });
     try {
       await requireStored(turn.stored);
@@ -215,7 +217,8 @@ export class Operations {
     };
   }
 
-  async #start(call: Call, request: SendRequest): Promise<StartedTurn> {
+  /** At once, unless a webhook has to be checked first. */
+  #start(call: Call, request: SendRequest): StartedTurn | Promise<StartedTurn> {
     const { dialect } = call;
     const { message, metadata, acceptedOutputModes, push: target } = request;
     const extensions = this.activated(call);
@@ -229,11 +232,12 @@ export class Operations {
     const tasks = this.#tasks(call);
     if (target === undefined) return tasks.start(command);
     const push = this.#push();
-    await push.check(target);
-    return tasks.start({
-      ...command,
-      prepare: (task) => void push.add(task, target, dialect.version),
-    });
+    return push.check(target).then(() =>
+      tasks.start({
+        ...command,
+        prepare: (task) => void push.add(task, target, dialect.version),
+      }),
+    );
   }
 
   #tasks({ params, principal, awaitsPrincipal }: Caller): VisibleTasks {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type App, type AppEnv, createOriginCheck, describeRoute } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
+import { lazy } from '@trunkline/std';
 import { holdDirectory } from '@trunkline/storage';
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -155,26 +156,22 @@ function createRoutes(
   };
   const signer = options.signingHome === undefined ? undefined : createCardSigner(options.signingHome);
   const card = (form: CardForm) => buildCard(form, describe(), facts, signer);
-  let described: AgentDescription | undefined;
+  // Read with the first request: before the service listens, its description has no address.
+  const modes = lazy(() => modesOf(describe()));
   const operations = new Operations({
     engine,
     push,
-    // Read with the first request: before the service listens, its description has no address.
     get inputModes() {
-      described ??= describe();
-      return described.inputModes ?? defaultInputModes;
+      return modes().input;
     },
     get outputModes() {
-      described ??= describe();
-      return described.outputModes ?? defaultOutputModes;
+      return modes().output;
     },
     get supportedExtensions() {
-      described ??= describe();
-      return extensionsOf(described).map(({ uri }) => uri);
+      return modes().extensions;
     },
     get requiredExtensions() {
-      described ??= describe();
-      return requiredExtensions(described);
+      return modes().required;
     },
     isTenant: (name) => options.tenants?.().includes(name) ?? false,
     extendedCard(dialect, principal) {
@@ -216,8 +213,14 @@ function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
   for (const path of [...guarded, ...older]) app.use(path, guard.handler);
 }
 
-function requiredExtensions(description: AgentDescription): string[] {
-  return extensionsOf(description).flatMap(({ uri, required }) => (required === true ? [uri] : []));
+function modesOf(description: AgentDescription) {
+  const extensions = extensionsOf(description);
+  return {
+    input: description.inputModes ?? defaultInputModes,
+    output: description.outputModes ?? defaultOutputModes,
+    extensions: extensions.map(({ uri }) => uri),
+    required: extensions.flatMap(({ uri, required }) => (required === true ? [uri] : [])),
+  };
 }
 
 function createEngine(options: A2aServerOptions): TaskEngine {

@@ -54,7 +54,7 @@ const EXCLUDED =
 
 async function search(context: RunContext, dimension: Dimension): Promise<void> {
   const { id, jobs, findings, options, owner, aggregator, budget, stopSignal } = context;
-  const signal = AbortSignal.any([stopSignal, budget.timeSignal()]);
+  const signal = budget.inTime(stopSignal);
   const answers = await Promise.all(
     dimension.queries.map((text) =>
       searchOnce(
@@ -263,7 +263,7 @@ export class SourceReader {
       ...(documentId !== null && { documentId }),
       ...(published !== null && { publishedDate: published }),
     };
-    const signal = AbortSignal.any([stopSignal, budget.timeSignal()]);
+    const signal = budget.inTime(stopSignal);
     const reading = await reader.read(result, owner, signal).catch((error: unknown) => {
       stopSignal.throwIfAborted();
       if (signal.aborted) return { problem: 'The time allowed for this research was up.' };

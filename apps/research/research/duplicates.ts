@@ -32,16 +32,17 @@ interface Detail {
 
 export function fingerprintOf(text: string, url: string): Fingerprint {
   const words = readWords(text);
-  const runs = new Int32Array(Math.max(0, words.length - RUN + 1));
+  const { hashes } = words;
+  const runs = new Int32Array(Math.max(0, hashes.length - RUN + 1));
   for (let start = 0; start < runs.length; start += 1) {
     let run = 0;
-    for (let place = start; place < start + RUN; place += 1) run = mixed(run, words[place]?.hash ?? 0);
+    for (let place = start; place < start + RUN; place += 1) run = mixed(run, hashes[place] ?? 0);
     runs[start] = run;
   }
   const details = detailsOf(words);
   return {
     site: siteOf(url),
-    words: words.length,
+    words: hashes.length,
     runs,
     known: new Set(runs),
     details,
@@ -87,17 +88,25 @@ function hasOtherDetails({ details }: Fingerprint, { places, filled }: Fingerpri
   return other.length > OTHER_DETAILS * comparable.length;
 }
 
-interface Word {
-  hash: number;
-  isDetail: boolean;
+/** The words of a text as numbers, and where its figures and names are. */
+interface Words {
+  hashes: number[];
+  details: number[];
+  isDetail: boolean[];
 }
 
-function readWords(text: string): Word[] {
+function readWords(text: string): Words {
   const plain = text.replace(/[’‘]/g, "'");
-  const words: Word[] = [];
-  for (const { 0: word, index } of plain.matchAll(WORD)) {
-    words.push({ hash: hashOf(word), isDetail: isDetail(word, plain, index) });
-    if (words.length === MOST_WORDS) break;
+  const words: Words = { hashes: [], details: [], isDetail: [] };
+  // Without matchAll, which makes an object for each of some thousand words.
+  const pattern = new RegExp(WORD);
+  for (let found = pattern.exec(plain); found !== null; found = pattern.exec(plain)) {
+    const [word] = found;
+    const isOne = isDetail(word, plain, found.index);
+    if (isOne) words.details.push(words.hashes.length);
+    words.isDetail.push(isOne);
+    words.hashes.push(hashOf(word));
+    if (words.hashes.length === MOST_WORDS) break;
   }
   return words;
 }
@@ -114,17 +123,30 @@ function isDetail(word: string, text: string, at: number): boolean {
 const ANY = 1;
 
 /** Each figure and name with the two words before it and the one behind it, whatever figures and names those are. */
-function detailsOf(words: readonly Word[]): Detail[] {
-  const beside = (place: number) => (words[place]?.isDetail === true ? ANY : (words[place]?.hash ?? 0));
-  return words.flatMap(({ hash, isDetail: is }, at) => {
-    if (!is) return [];
-    const place = [beside(at - 2), beside(at - 1), beside(at + 1)].reduce(mixed);
-    return [{ place, filled: mixed(place, hash) }];
+function detailsOf({ hashes, details, isDetail }: Words): Detail[] {
+  const beside = (place: number) => (isDetail[place] === true ? ANY : (hashes[place] ?? 0));
+  return details.map((at) => {
+    const place = mixed(mixed(beside(at - 2), beside(at - 1)), beside(at + 1));
+    return { place, filled: mixed(place, hashes[at] ?? 0) };
   });
 }
 
 /** FNV-1a over small letters, without the commas in figures; a collision costs no more than a small error of the shares. */
 function hashOf(word: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < word.length; index += 1) {
+    const code = word.charCodeAt(index);
+    // Only letters of ASCII can be made small one by one.
+    if (code > 0x7f) return hashOfAny(word);
+    if (code === COMMA) continue;
+    value = Math.imul(value ^ (code >= 0x41 && code <= 0x5a ? code + 0x20 : code), 0x01000193);
+  }
+  return value | 0;
+}
+
+const COMMA = 0x2c;
+
+function hashOfAny(word: string): number {
   const lower = word.toLowerCase();
   const text = lower.includes(',') ? lower.replaceAll(',', '') : lower;
   let value = 0x811c9dc5;

@@ -117,10 +117,16 @@ export class BudgetMeter {
     return tokens * (stage === 'research' ? RESEARCH_SHARE : 1) - this.#tokens;
   }
 
-  /** Aborted when the time is up; never without a limit. */
-  timeSignal(): AbortSignal {
+  /** The signal, which the end of the job's time aborts too; without a limit nothing is put together, which each page would pay for. */
+  inTime(signal: AbortSignal): AbortSignal {
+    const limit = this.#timeSignal();
+    return limit === undefined ? signal : AbortSignal.any([signal, limit]);
+  }
+
+  /** Aborted when the time is up; undefined without a limit. */
+  #timeSignal(): AbortSignal | undefined {
     const { seconds } = this.#job.options.budget;
-    if (seconds === undefined) return new AbortController().signal;
+    if (seconds === undefined) return undefined;
     return AbortSignal.timeout(Math.ceil(Math.max(1, Math.min(this.#remainingMs(seconds), 2 ** 31 - 1))));
   }
 
@@ -136,15 +142,15 @@ export class BudgetMeter {
     onRefused: (why: string, cause: 'budget' | 'context') => void = () => undefined,
   ): Promise<Value | undefined> {
     const work = async () => {
-      const limit = this.timeSignal();
+      const limit = this.#timeSignal();
       try {
         const spent = this.spent(stage);
-        if (spent === undefined)
-          return await call(AbortSignal.any([caller, limit]), () => this.tokensLeft(stage));
+        const signal = limit === undefined ? caller : AbortSignal.any([caller, limit]);
+        if (spent === undefined) return await call(signal, () => this.tokensLeft(stage));
         onRefused(this.#spentWords(spent), 'budget');
       } catch (error) {
         caller.throwIfAborted();
-        if (limit.aborted) onRefused(this.#spentWords('seconds'), 'budget');
+        if (limit?.aborted) onRefused(this.#spentWords('seconds'), 'budget');
         else if (error instanceof TokensSpentError) onRefused(this.#spentWords('tokens'), 'budget');
         else if (error instanceof ModelError && error.code === 'context-too-long')
           onRefused(TOO_LONG, 'context');

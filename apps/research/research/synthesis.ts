@@ -213,7 +213,7 @@ function secondJudge(context: RunContext, problems: Set<string>): SecondJudge | 
   const judge = createCitationJudge({
     model,
     ask: { ...ask, signal },
-    limit: AbortSignal.any([budget.timeSignal(), AbortSignal.timeout(settings.checksTimeoutMs)]),
+    limit: budget.inTime(AbortSignal.timeout(settings.checksTimeoutMs)),
     mayAsk: (tokens) => !isSent && tokens <= budget.tokensLeft('report'),
     atOnce: options.budget.tokens === undefined ? JUDGED_AT_ONCE : 1,
     memory: {

@@ -70,16 +70,18 @@ export function newTask(
   { message, metadata, principal, tenant }: SendCommand,
   now: number,
 ): Task {
-  const place = { id, contextId: message.contextId ?? crypto.randomUUID() };
+  const contextId = message.contextId ?? crypto.randomUUID();
+  // What follows a spread in an object costs V8 a call for each field, so spreads stand last.
   return {
-    ...place,
+    id,
+    contextId,
     owner: ownerKey(principal),
-    ...(tenant !== undefined && { tenant }),
     state: 'working',
     createdAt: now,
     updatedAt: now,
-    history: [withinTask(message, place)],
+    history: [withinTask(message, { id, contextId })],
     artifacts: [],
+    ...(tenant !== undefined && { tenant }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
 }

@@ -45,11 +45,17 @@ export class TaskMemory {
 
   /** Files the task under its present state. */
   keep(live: LiveTask, now: number): void {
-    this.forget(live.id);
     live.touchedAt = now;
     const isWorking = live.state === 'working';
-    const entry: Entry = { live, isWorking, older: undefined, newer: undefined };
-    this.#entries[live.id] = entry;
+    let entry = this.#entries[live.id];
+    if (entry === undefined) {
+      entry = { live, isWorking, older: undefined, newer: undefined };
+      this.#entries[live.id] = entry;
+    } else {
+      this.#unlink(entry);
+      entry.live = live;
+      entry.isWorking = isWorking;
+    }
     if (isWorking) {
       this.#working += 1;
       return;
@@ -66,6 +72,10 @@ export class TaskMemory {
     const entry = this.#entries[id];
     if (entry === undefined) return;
     delete this.#entries[id];
+    this.#unlink(entry);
+  }
+
+  #unlink(entry: Entry): void {
     if (entry.isWorking) {
       this.#working -= 1;
       return;

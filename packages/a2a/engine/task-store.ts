@@ -1,17 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { ownerFilter, type Principal } from '@trunkline/identity';
 import { type Database, type Migration, openDatabase, ownersOf } from '@trunkline/storage';
 import type { NumberedEvent, Task } from '../protocol/model.ts';
-
-/**
- * Task ids are UUIDs of version 7: the time in milliseconds, then a counter where the format has its first random bits.
- * Time and counter together are the key of the task's row, so no index of ids has to be kept.
- */
-const pattern = /^([0-9a-f]{8})-([0-9a-f]{4})-7([0-9a-f]{3})-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-const counterBits = 12n;
-
-const keyDigits = 15;
+import { copyKey, keyOf, rowKey, TaskIds } from './task-ids.ts';
 
 export interface ListFilter {
   contextId?: string;
@@ -237,17 +227,6 @@ function readTask(row: TaskRow): Task {
   return JSON.parse(row.body) as Task;
 }
 
-function rowKey(taskId: string): bigint {
-  const key = keyOf(taskId);
-  if (key === undefined) throw new Error(`No task can have the id ${taskId}: take one from newId().`);
-  return key;
-}
-
-/** Ids of several services may have the same time and counter: the rows of their tasks are below those of own ones. */
-function copyKey(taskId: string): bigint {
-  return -(BigInt(`0x${createHash('sha256').update(taskId).digest('hex').slice(0, keyDigits)}`) + 1n);
-}
-
 function conditions(filter: ListFilter): { where: string; values: (string | number)[] } {
   const wanted: [sql: string, value: string | number | undefined][] = [
     ['context_id = ?', filter.contextId],
@@ -337,28 +316,6 @@ function move(database: Database, id: string): void {
     .run(key, id);
 }
 
-/** Undefined for what cannot be the id of a task. */
-function keyOf(id: string): bigint | undefined {
-  const [, high, low, counter] = pattern.exec(id) ?? [];
-  return high === undefined ? undefined : BigInt(`0x${high}${low}${counter}`);
-}
-
-/** Gives each task of one store a key of its own, above all that were given before. */
-class TaskIds {
-  #last: bigint;
-
-  constructor(last: bigint) {
-    this.#last = last;
-  }
-
-  next(now: number): string {
-    const earliest = BigInt(now) << counterBits;
-    this.#last = this.#last < earliest ? earliest : this.#last + 1n;
-    const key = this.#last.toString(16).padStart(keyDigits, '0');
-    return `${key.slice(0, 8)}-${key.slice(8, 12)}-7${key.slice(12)}-${randomUUID().slice(19)}`;
-  }
-}
-
 /** Events that follow each other, as one row of a table. */
 interface Chunk {
   /** The number of its last event. */
@@ -373,6 +330,9 @@ interface ChunkRow {
 /** Characters of a row, unless one event has more: whoever reads slowly gets a row at a time. */
 const longestChunk = 250_000;
 
+/** So many are written at once, as they are seldom too long for a row. */
+const fewEvents = 100;
+
 const noEvents: Chunk = { last: 0, text: '[]' };
 
 function eventsOf(row: ChunkRow): NumberedEvent[] {
@@ -380,6 +340,12 @@ function eventsOf(row: ChunkRow): NumberedEvent[] {
 }
 
 function chunksOf(events: readonly NumberedEvent[]): Chunk[] {
+  const last = events.at(-1);
+  if (last === undefined) return [];
+  if (events.length <= fewEvents) {
+    const text = JSON.stringify(events);
+    if (text.length <= longestChunk || events.length === 1) return [{ last: last.sequence, text }];
+  }
   const chunks: Chunk[] = [];
   let texts: string[] = [];
   let length = 0;

@@ -110,8 +110,8 @@ export function callOf(context: RouteContext, dialect: Dialect, params: JsonObje
     isNamed:
       principal.via.length > 0 && readHandedOn(context.req.header(principalHeader) ?? '') !== undefined,
     awaitsPrincipal: context.get('awaitsPrincipal') ?? false,
-    checkPrincipal: context.get('checkPrincipal'),
-    current: (principal) => context.get('accounts')?.current(principal) ?? principal,
+    checkPrincipal: context.get('kit')?.checkPrincipal,
+    current: (principal) => context.get('kit')?.accounts?.current(principal) ?? principal,
     extensions: declaredExtensions(context),
     ...(lastEventId !== undefined && { lastEventId }),
   };

@@ -65,9 +65,10 @@ export function receivePrincipal(
   metadata: Metadata,
   { checkPrincipal: check, isNamed }: { checkPrincipal: CheckPrincipal | undefined; isNamed: boolean },
 ): ReceivedMessage {
+  if (message.metadata?.[principalExtension] === undefined && metadata[principalExtension] === undefined)
+    return { message, metadata, principal: undefined };
   const { [principalExtension]: given, ...own } = message.metadata ?? {};
   const { [principalExtension]: ofRequest, ...rest } = metadata;
-  if ((given ?? ofRequest) === undefined) return { message, metadata, principal: undefined };
   const received = { message: { ...message, metadata: own }, metadata: rest };
   // A service without peers cannot tell who signed it, and asks for a key as ever.
   if (check === undefined) return { ...received, principal: undefined };

@@ -41,9 +41,10 @@ export function rpcRoute(options: RpcRouteOptions): (context: RouteContext) => P
     } catch (error) {
       return jsonAnswer(context, errorText(null, reportError(error, options.logger), dialect));
     }
+    // Awaited, as a promise that is returned from an async function takes three turns of the queue.
     return Array.isArray(body)
-      ? answerBatch(context, body, dialect, options)
-      : answerOne(context, body, dialect, options);
+      ? await answerBatch(context, body, dialect, options)
+      : await answerOne(context, body, dialect, options);
   };
 }
 
@@ -61,7 +62,8 @@ async function answerOne(
       checkOrigin(context.req);
       const feed = await operations[operation](call);
       announceExtensions(context, dialect, operations.activated(call));
-      return openStream(context, feed, dialect, (frame) => wrapResult(id ?? null, frame));
+      const head = resultHead(id ?? null);
+      return openStream(context, feed, dialect, (frame) => `${head}${frame}}`);
     }
     const result = await Promise.resolve(operations[operation](call));
     announceExtensions(context, dialect, operations.activated(call));
@@ -218,11 +220,11 @@ function invalidRequest(reason: string): A2aError {
 
 /** The text of an answer; the result is written as JSON only once. */
 function resultText(id: RpcId, result: unknown): string {
-  return wrapResult(id, JSON.stringify(result));
+  return `${resultHead(id)}${JSON.stringify(result)}}`;
 }
 
-function wrapResult(id: RpcId, result: string): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+function resultHead(id: RpcId): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
 }
 
 function errorText(id: RpcId, error: A2aError, dialect: Dialect): string {

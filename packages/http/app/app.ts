@@ -9,7 +9,7 @@ import { mountOperator } from '../callers/operator-routes.ts';
 import { type RenderError, respondToError } from '../errors/http-error.ts';
 import { mountHelp } from '../help/help.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { describeRoute } from '../openapi/describe-route.ts';
+import { describeRoute, isRouteDescription } from '../openapi/describe-route.ts';
 import { mountDocs } from '../openapi/page.ts';
 import { isA2aPath, refuseForeignPages } from '../origins/origin-guard.ts';
 import { createNotFound } from '../routes/list-routes.ts';
@@ -135,7 +135,10 @@ function cacheMatches<Handler>(router: Router<Handler>): Router<Handler> {
   const known = new BoundedMap<string, Result<Handler>>(CACHED_PATHS);
   return {
     name: router.name,
-    add: (method, path, handler) => router.add(method, path, handler),
+    // The document reads descriptions from the list of routes; on the way of a request they would do nothing.
+    add(method, path, handler) {
+      if (!isDescription(handler)) router.add(method, path, handler);
+    },
     match(method, path) {
       const key = `${method} ${path}`;
       const cached = known.get(key);
@@ -145,6 +148,11 @@ function cacheMatches<Handler>(router: Router<Handler>): Router<Handler> {
       return found;
     },
   };
+}
+
+/** Hono hands each handler to its router together with its route. */
+function isDescription(entry: unknown): boolean {
+  return Array.isArray(entry) && isRouteDescription(entry[0]);
 }
 
 function hasParameters<Handler>([handlers, stash]: Result<Handler>): boolean {

@@ -6,28 +6,36 @@ import type { Metrics } from '../metrics/metrics.ts';
 
 export interface ServerBindings extends HttpBindings {
   streams: OpenStreams;
+  /** The request as it came from the connection; one that a handler makes itself may have other headers. */
+  received?: Request;
+}
+
+/** The same for all requests of an app. */
+export interface KitContext {
+  metrics: Metrics | undefined;
+  /** Names of the internet by which the service is asked for although it has no key. */
+  allowedHosts: readonly string[];
+  /** Checks the principal that one of our services signed into a message; undefined for a service without peers. */
+  checkPrincipal: ((given: unknown, message: string) => PrincipalCheck) | undefined;
+  /** The people of this installation; undefined where there are none. */
+  accounts: AccountAccess | undefined;
+  /** Bounds how many keys can be guessed; see `tryKeys`. */
+  keyLimits: KeyLimits;
 }
 
 interface KitVariables {
   requestId: string;
   logger: Logger;
-  metrics: Metrics | undefined;
+  /** Undefined in a Hono app that is not one of the kit. */
+  kit: KitContext | undefined;
   /** Headers that this answer carries whoever writes it; middleware adds to them. */
   standardHeaders: Record<string, string>;
-  /** Names of the internet by which the service is asked for although it has no key. */
-  allowedHosts: readonly string[];
   /** On whose behalf the request is made. A caller guard names those who show a key of the service. */
   principal: Principal;
-  /** Checks the principal that one of our services signed into a message; undefined for a service without peers. */
-  checkPrincipal: ((given: unknown, message: string) => PrincipalCheck) | undefined;
   /** Set by the A2A guard: one of our services came in, and its message has to say on whose behalf. */
   awaitsPrincipal?: boolean;
-  /** The people of this installation; undefined where there are none. */
-  accounts: AccountAccess | undefined;
   /** Whether the caller would still be let in with the same rights; asked again and again while a stream is open. */
   stillStands: () => boolean;
-  /** Bounds how many keys can be guessed; see `tryKeys`. */
-  keyLimits: KeyLimits | undefined;
   /** What a change was about, in words, for the audit log. */
   change?: string;
   /** Set by `requireOperator`: a change through this route belongs into the audit log. */

@@ -7,8 +7,9 @@ import type { HeaderReader } from '../callers/credentials.ts';
 import type { CallerLimits } from '../callers/limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { isAlreadySent } from '../server/adapter.ts';
+import { readHeadersOfNode } from '../server/request-headers.ts';
 import { type BodyLimit, capBody } from './body-limit.ts';
-import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
+import type { AppEnv, KitContext, Logger, RequestCheck, RequestContext } from './context.ts';
 
 /** What an answer that is no page needs: nothing may be loaded by it or framed. */
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
@@ -58,18 +59,18 @@ interface FrameOptions {
 /** Goes round every request: what comes before any route, and what every answer gets, failures included. */
 export function frameRequest(options: FrameOptions): MiddlewareHandler {
   const { logger, metrics, allowedHosts, checks, limitOf, identify, limits, audit, respondToError } = options;
+  const { accounts, checkPrincipal } = options;
+  // One variable, as each of them costs every request its place in a map.
+  const kit: KitContext = { metrics, allowedHosts, accounts, checkPrincipal, keyLimits: limits };
   return async (context: Context<AppEnv>, next) => {
     const startedAt = performance.now();
+    if (context.env?.received === context.req.raw) readHeadersOfNode(context.req, context.env.incoming);
     const requestId = chooseRequestId(context.req.header('x-request-id'));
     const standardHeaders = { ...SECURITY_HEADERS, 'x-request-id': requestId };
     context.set('requestId', requestId);
     context.set('logger', logger.child({ requestId }));
-    context.set('metrics', metrics);
+    context.set('kit', kit);
     context.set('standardHeaders', standardHeaders);
-    context.set('allowedHosts', allowedHosts);
-    context.set('accounts', options.accounts);
-    context.set('checkPrincipal', options.checkPrincipal);
-    context.set('keyLimits', limits);
     context.set('principal', anonymous);
     let answered: (() => void) | undefined;
     try {
@@ -127,7 +128,7 @@ function record(context: Context<AppEnv>, startedAt: number): void {
   // The pattern, never the path: paths are without number and would fill the memory of the metrics.
   const route = routePath(context);
   const labels = { method: METHODS.has(method) ? method : 'other', route, status };
-  context.get('metrics')?.http.requestSeconds.observe(labels, seconds);
+  context.get('kit')?.metrics?.http.requestSeconds.observe(labels, seconds);
   const fields = {
     method,
     path,

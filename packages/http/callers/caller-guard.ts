@@ -88,7 +88,7 @@ function identify<Caller>(
   if (caller !== undefined) {
     const holder = options.principalOf?.(caller) ?? keyHolder;
     // Somebody whom a file of the service lists may be linked to an account.
-    const account = context.get('accounts')?.principalFor({ identity: holder.id });
+    const account = context.get('kit')?.accounts?.principalFor({ identity: holder.id });
     context.set('principal', withOrigins(account ?? holder, principal.origins));
   }
   return caller;
@@ -165,7 +165,10 @@ export function stillStands(
 ): boolean {
   try {
     const principal = context.get('principal');
-    const [proven, named] = [identify(context.req), context.get('accounts')?.current(principal) ?? principal];
+    const [proven, named] = [
+      identify(context.req),
+      context.get('kit')?.accounts?.current(principal) ?? principal,
+    ];
     return isAsBefore(first, proven) && isAsBefore(principal, named);
   } catch (error) {
     const isLost = isRefusal(error);

@@ -5,6 +5,8 @@ export const operatorHeader = 'x-operator-key';
 
 const KEY_PLACES = ['x-api-key', operatorHeader, 'x-a2a-notification-token'];
 
+const KEY_HEADERS = [...KEY_PLACES, 'authorization'];
+
 export interface HeaderReader {
   header(name: string): string | undefined;
 }
@@ -32,6 +34,12 @@ export function shownKeys(request: HeaderReader): string[] {
   for (const place of KEY_PLACES) add(request.header(place)?.trim());
   add(bearerToken(request) ?? request.header('authorization')?.trim());
   return keys;
+}
+
+/** Whether there is any such key. */
+export function showsKey(request: HeaderReader): boolean {
+  for (const place of KEY_HEADERS) if (request.header(place)?.trim()) return true;
+  return false;
 }
 
 export function bearerToken(request: HeaderReader): string | undefined {

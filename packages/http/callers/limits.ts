@@ -6,7 +6,7 @@ import type { RequestContext } from '../app/context.ts';
 import { httpErrors } from '../errors/http-error.ts';
 import { addBlock, contains, embeddedIpv4, networkOf } from '../fetch/special-addresses.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { shownKeys } from './credentials.ts';
+import { shownKeys, showsKey } from './credentials.ts';
 
 export interface LimitOptions {
   /** Requests that a principal, or an address nobody is known at, may make in a minute; 0: any number. */
@@ -48,6 +48,7 @@ interface Guesses {
  */
 export class CallerLimits {
   readonly #options: LimitOptions;
+  readonly #requestLimit: number;
   readonly #metrics: Metrics | undefined;
   readonly #proxies = new BlockList();
   readonly #guesses = new BoundedMap<string, Guesses>(MAX_ENTRIES);
@@ -60,6 +61,7 @@ export class CallerLimits {
 
   constructor(options: LimitOptions = {}, metrics?: Metrics) {
     this.#options = options;
+    this.#requestLimit = options.requestLimit ?? 0;
     this.#metrics = metrics;
     for (const proxy of options.trustedProxies ?? [])
       if (!addBlock(this.#proxies, proxy)) throw new TypeError(`${proxy} is no address and no range`);
@@ -69,10 +71,11 @@ export class CallerLimits {
   check(context: RequestContext): void {
     const principal = context.get('principal');
     // The operator sets the limit.
-    const isLimited = principal.kind !== 'operator' && !UNLIMITED.test(context.req.path);
+    const isLimited =
+      this.#requestLimit > 0 && principal.kind !== 'operator' && !UNLIMITED.test(context.req.path);
     if (isLimited)
       this.#takeToken(principal.kind === 'anonymous' ? this.#addressOf(context) : ownerKey(principal));
-    if (principal.kind === 'anonymous' && shownKeys(context.req).length > 0) this.refusePaused(context);
+    if (principal.kind === 'anonymous' && showsKey(context.req)) this.refusePaused(context);
   }
 
   /** Learns from the answer whether a key in the headers was wrong. Those of known callers count where they are looked up. */
@@ -129,8 +132,7 @@ export class CallerLimits {
   }
 
   #takeToken(caller: string): void {
-    const { requestLimit: limit = 0 } = this.#options;
-    if (limit === 0) return;
+    const limit = this.#requestLimit;
     const now = this.#now();
     const { tokens, at } = this.#buckets.get(caller) ?? { tokens: limit, at: now };
     const filled = Math.min(limit, tokens + ((now - at) * limit) / MINUTE_MS);
@@ -178,9 +180,9 @@ export function tryKeys<Found>(
   find: () => Found | undefined,
 ): Found | undefined {
   // The key of an account is no guess.
-  const guesses = keys.filter((key) => context.get('accounts')?.principalFor({ key }) === undefined);
+  const guesses = keys.filter((key) => context.get('kit')?.accounts?.principalFor({ key }) === undefined);
   if (guesses.length === 0) return undefined;
-  const limits = context.get('keyLimits');
+  const limits = context.get('kit')?.keyLimits;
   limits?.refusePaused(context);
   const found = find();
   if (found === undefined) for (const key of guesses) limits?.countWrong(context, key);

@@ -58,7 +58,7 @@ export function describeRoute(description: RouteDescription): MiddlewareHandler 
       schema: { type: 'string' as const },
     })),
   ];
-  return describe({
+  const handler = describe({
     ...texts,
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
@@ -76,6 +76,15 @@ export function describeRoute(description: RouteDescription): MiddlewareHandler 
     ...(example !== undefined && { [EXAMPLE_FIELD]: example }),
     responses: { ...errorResponses(errors), [status]: { description: 'Success.', ...content } },
   });
+  descriptions.add(handler);
+  return handler;
+}
+
+/** Handlers that do nothing with a request. */
+const descriptions = new WeakSet<MiddlewareHandler>();
+
+export function isRouteDescription(handler: unknown): boolean {
+  return typeof handler === 'function' && descriptions.has(handler as MiddlewareHandler);
 }
 
 function jsonSchema(schema: z.ZodType): object {

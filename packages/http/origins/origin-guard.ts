@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { BoundedMap } from '@trunkline/std';
 import type { RequestCheck, RequestContext } from '../app/context.ts';
 import { type HeaderReader, hasCredentials } from '../callers/credentials.ts';
 import { httpErrors } from '../errors/http-error.ts';
@@ -103,12 +104,18 @@ function originOf(publicUrl: string | undefined): string[] {
  */
 export function refuseForeignName(context: Pick<RequestContext, 'get' | 'req'>): void {
   const host = context.req.header('host');
-  if (host === undefined) return;
+  if (host === undefined || localHosts.has(host)) return;
   const name = nameOf(host);
-  const isLocal = isIP(name) !== 0 || LOCAL_NAME.test(name);
-  if (!isLocal && !(context.get('allowedHosts') ?? []).includes(name))
-    throw httpErrors.foreign_name({ name });
+  if (isIP(name) !== 0 || LOCAL_NAME.test(name)) {
+    if (host.length <= LONGEST_HOST) localHosts.set(host, true);
+    return;
+  }
+  if (!(context.get('kit')?.allowedHosts ?? []).includes(name)) throw httpErrors.foreign_name({ name });
 }
+
+/** Hosts that are local by their name, as they come again with every request. */
+const localHosts = new BoundedMap<string, true>(1000);
+const LONGEST_HOST = 100;
 
 /** Without port, brackets and the dot at the end. */
 function nameOf(host: string): string {

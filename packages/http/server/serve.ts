@@ -96,7 +96,12 @@ function createListener(app: ServableApp, logger: Logger, streams: OpenStreams):
   const load = async () => {
     const { getRequestListener } = await loadAdapter();
     const listen = getRequestListener(
-      (request, bindings) => app.fetch(request, Object.assign(bindings, { streams }) as ServerBindings),
+      (request, bindings) => {
+        const env = bindings as ServerBindings;
+        env.streams = streams;
+        env.received = request;
+        return app.fetch(request, env);
+      },
       { overrideGlobalObjects: false, errorHandler: (error) => refuse(error, logger) },
     );
     listener = (incoming, outgoing) => void listen(incoming, outgoing);
@@ -186,7 +191,7 @@ function trackConnections(server: Server): Connections {
     const responses = busy.get(request.socket);
     responses?.push(response);
     if (stopping) response.shouldKeepAlive = false;
-    response.once('close', () => {
+    response.on('close', () => {
       responses?.splice(responses.indexOf(response), 1);
       if (stopping && responses?.length === 0) endConnection(request.socket);
     });

@@ -201,7 +201,7 @@ function pumpPush(
 ): void {
   const { subscribe, queue = DEFAULT_QUEUE, overflow = 'drop-oldest' } = options;
   const onDrop = (frames: number) => {
-    context.get('metrics')?.http.droppedFrames.inc(frames);
+    context.get('kit')?.metrics?.http.droppedFrames.inc(frames);
     options.onDrop?.(frames);
   };
   const sender = new StreamSender(stream, { queue, overflow, onDrop });

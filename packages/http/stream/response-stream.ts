@@ -32,7 +32,7 @@ function nodeBindings(context: RequestContext): RequestContext['env'] {
 
 /** Known to the server and the metrics for as long as the connection lasts. */
 function register(stream: ResponseStream, streams: OpenStreams, context: RequestContext): void {
-  const gauge = context.get('metrics')?.http.openStreams;
+  const gauge = context.get('kit')?.metrics?.http.openStreams;
   const forget = streams.add(stream, context.get('stillStands'));
   gauge?.inc();
   context.env.outgoing.once('close', () => {
@@ -120,8 +120,12 @@ export function answerText(
 ): Response {
   const { outgoing } = context.env;
   const length = Buffer.byteLength(text);
-  outgoing.writeHead(200, { ...context.get('standardHeaders'), ...headers, 'content-length': length });
-  outgoing.end(text);
+  // Those of this request alone, so nothing is copied.
+  const all = Object.assign(context.get('standardHeaders'), headers);
+  all['content-length'] = String(length);
+  outgoing.writeHead(200, all);
+  // ASCII is the same in both, and Node writes Latin-1 without looking at each character.
+  outgoing.end(text, length === text.length ? 'latin1' : 'utf8');
   return alreadySent();
 }
 

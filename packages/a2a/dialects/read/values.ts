@@ -13,7 +13,10 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** A field under its own name or as protocol buffers spell it; null counts as absent. */
 export function field(object: JsonObject, name: string): unknown {
-  return own(object, name) ?? own(object, snakeCase(name)) ?? undefined;
+  const value = own(object, name);
+  if (value !== undefined && value !== null) return value;
+  const spelled = snakeCase(name);
+  return spelled === name ? undefined : (own(object, spelled) ?? undefined);
 }
 
 function own(object: JsonObject, name: string): unknown {
