@@ -26,6 +26,9 @@ import { applyEvent } from '../chats/turn-events.ts';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
+/** What stands beside the answer begins closed. */
+type Looked = ShownTurn & { isFolded: boolean };
+
 describeWithBrowser('the chat page over the wire of a gateway', () => {
   const cases = loadDoorCases('page');
   const sessionOf = (name: string) => name.replace('/', '-');
@@ -85,11 +88,14 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
     await waitFor(async () => (await turns().count()) === count);
   }
 
-  /** What a person sees of the last of these turns, and the notes of all. */
-  async function look(from: number, to: number): Promise<ShownTurn> {
-    const seen = await turns().evaluateAll(
-      (all, [from, to]) => {
-        const shown = all.slice(from, to);
+  /** What a person sees of each conversation, so many turns long: of its last turn, and the notes of all. */
+  async function look(lengths: readonly number[]): Promise<Looked[]> {
+    return await turns().evaluateAll((all, counts) => {
+      const ends = counts.map((_, index) =>
+        counts.slice(0, index + 1).reduce((sum, count) => sum + count, 0),
+      );
+      return ends.map((end, index) => {
+        const shown = all.slice(end - (counts[index] ?? 0), end);
         const blocks = [...(shown.at(-1)?.children ?? [])].slice(1) as HTMLElement[];
         const isNamed = (block: HTMLElement, name: string) =>
           block.querySelector(':scope > summary')?.textContent?.includes(name) === true;
@@ -101,9 +107,10 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
         const others = [...hidden, ...failures, ...notes, ...files];
         const answer = blocks.filter((block) => block.tagName === 'DIV' && !others.includes(block));
         const tools = hidden.filter((block) => isNamed(block, 'Used'));
+        const failure = textOf(failures);
         return {
           text: textOf(answer),
-          failure: textOf(failures),
+          ...(failure !== '' && { failure }),
           isFolded: hidden.every((block) => !block.hasAttribute('open')),
           thoughts: hidden
             .filter((block) => isNamed(block, 'Thoughts'))
@@ -118,15 +125,14 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
             .filter((block) => block.tagName === 'P')
             .map((block) => block.innerText),
         };
-      },
-      [from, to] as const,
-    );
-    const { failure, isFolded, ...shown } = seen;
-    expect(isFolded).toBe(true);
-    return { ...shown, ...(failure !== '' && { failure }) };
+      });
+    }, lengths);
   }
 
-  function check({ wire, outcome }: DoorCase, shown: ShownTurn): void {
+  function check({ wire, outcome }: DoorCase, found: Looked | undefined): void {
+    if (found === undefined) throw new Error('this capture was not played to its end');
+    const { isFolded, ...shown } = found;
+    expect(isFolded).toBe(true);
     const { text = '' } = wire.expect;
     // Line ends and fences are for the eye here.
     const seen = { ...shown, text: letters(shown.text) === letters(text) ? text : shown.text };
@@ -169,21 +175,22 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
       await page.getByRole('textbox', { name: 'Message' }).fill(wire.ask);
       await page.keyboard.press('Enter');
       await turns().nth(earlier.length).and(page.locator('[aria-busy=false]')).waitFor();
-      check({ name, wire, outcome }, await look(0, earlier.length + 1));
+      const [shown] = await look([earlier.length + 1]);
+      check({ name, wire, outcome }, shown);
     });
 
     describe('with the turns of all captures in one conversation', () => {
+      let shown: Looked[];
       beforeAll(async () => {
         const all = [...played.values()].flat();
         const body = { chat: null, branch: 'all', model: null, branches: {}, turns: all, next: null };
         await page.route(/\/sessions\/all(\?|$)/, (route) => route.fulfill({ json: body }));
         await show('all', all.length);
+        shown = await look([...played.values()].map(({ length }) => length));
       });
 
-      it.each(cases)('shows what $name means: $outcome', async (each) => {
-        const before = [...played].slice(0, [...played.keys()].indexOf(each.name));
-        const from = before.reduce((sum, [, { length }]) => sum + length, 0);
-        check(each, await look(from, from + (played.get(each.name)?.length ?? 0)));
+      it.each(cases)('shows what $name means: $outcome', (each) => {
+        check(each, shown[[...played.keys()].indexOf(each.name)]);
       });
     });
   });
