@@ -36,6 +36,7 @@ async function connect(
   const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'any', maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'Hi' }];
   return {
+    create: (more: object) => client.chat.completions.create({ model: 'toy', messages, ...more }),
     whole: () => client.chat.completions.create({ model: 'toy', messages }),
     stream: () =>
       client.chat.completions.create({
@@ -171,4 +172,46 @@ it('ends the answer when a caller leaves in the middle', async () => {
   });
   for await (const chunk of await stream()) if (chunk.choices[0]?.delta.content) break;
   await expect.poll(() => isClosed).toBe(true);
+});
+
+it('refuses what OpenAI refuses, and names it', async () => {
+  const { create } = await connect(async function* () {
+    yield end;
+  });
+  const named = async (more: object) => {
+    const error = (await create(more).catch((thrown: unknown) => thrown)) as APIError;
+    return [error.status, error.type, error.param];
+  };
+  const tool = (name: string) => [{ type: 'function', function: { name } }];
+  const refused = {
+    'response_format.type': { response_format: { type: 'xml' } },
+    'response_format.json_schema.schema': { response_format: { type: 'json_schema' } },
+    'tools.0.function.name': { tools: tool('a b!') },
+    temperature: { temperature: 9 },
+    top_p: { top_p: 2 },
+    n: { n: 2 },
+    'messages.0.content': { messages: [{ role: 'user', content: null }] },
+    'messages.0.role': { messages: [{ role: 'king', content: 'Hi' }] },
+  };
+  for (const [param, more] of Object.entries(refused))
+    expect(await named(more)).toEqual([400, 'invalid_request_error', param]);
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const taken = [
+    { role: 'user', content: '' },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c', content: 'done' },
+    { role: 'user', content: 'Hi' },
+  ];
+  expect((await create({ messages: taken, tools: tool('a.b-c_1') })).choices).toHaveLength(1);
+});
+
+it('tells a body that is too large as 413, not as a connection that broke', async () => {
+  const { create } = await connect(async function* () {
+    yield end;
+  });
+  const content = 'x'.repeat(40_000_000);
+  await expect(create({ messages: [{ role: 'user', content }] })).rejects.toMatchObject({
+    status: 413,
+    code: 'body_too_large',
+  });
 });

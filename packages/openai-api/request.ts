@@ -24,19 +24,24 @@ const toolCall = z.looseObject({
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 });
 
-const message = z.looseObject({
-  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
-  content: z.union([z.string(), z.array(messagePart), z.null()]).optional(),
-  tool_calls: z.array(toolCall).nullish(),
-  tool_call_id: z.string().optional(),
-});
+const message = z
+  .looseObject({
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+    content: z.union([z.string(), z.array(messagePart), z.null()]).optional(),
+    tool_calls: z.array(toolCall).nullish(),
+    tool_call_id: z.string().optional(),
+  })
+  .refine(({ role, content }) => role === 'assistant' || (content !== undefined && content !== null), {
+    path: ['content'],
+    error: 'send text or an array of parts; only an assistant message may have none',
+  });
 
 const tool = z.looseObject({
   type: z
     .literal('function', 'only tools of type "function" are taken here; /v1/responses takes custom ones')
     .optional(),
   function: z.looseObject({
-    name: z.string(),
+    name: z.string().regex(/^[\w.-]{1,128}$/, 'at most 128 letters, digits, _, - and .'),
     description: z.string().optional(),
     parameters: z.record(z.string(), z.unknown()).optional(),
   }),
@@ -63,14 +68,18 @@ export const completionRequest = z.looseObject({
     .nullish(),
   response_format: z
     .looseObject({
-      type: z.string(),
+      type: z.enum(['text', 'json_object', 'json_schema']),
       json_schema: z
         .looseObject({ name: z.string().optional(), schema: z.record(z.string(), z.unknown()).optional() })
         .optional(),
     })
+    .refine(({ type, json_schema }) => type !== 'json_schema' || json_schema?.schema !== undefined, {
+      path: ['json_schema', 'schema'],
+      error: 'say which one',
+    })
     .nullish(),
-  temperature: z.number().nullish(),
-  top_p: z.number().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
   max_tokens: z.int().positive().nullish(),
   max_completion_tokens: z.int().positive().nullish(),
   stop: z.union([z.string(), z.array(z.string())]).nullish(),

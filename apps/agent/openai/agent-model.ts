@@ -145,9 +145,12 @@ async function* turn(
   const sessionId = `openai-${whose}${request.user || crypto.randomUUID()}`;
   const place = { principal: asker, sessionId };
   const isOutside = (part: AnswerPart) => outsideAnswers.has(part, asker);
-  const messages = await conversationMessages(request, isOutside, (entry) =>
+  const said = await conversationMessages(request, isOutside, (entry) =>
     userMessage(entry, content, place, signal),
   );
+  // A model answers to somebody: with instructions alone these are the message.
+  const isSystemAlone = said.length === 0;
+  const messages = isSystemAlone ? [{ role: 'user' as const, content: systemText(request) }] : said;
   const model = graph.model();
   const spending = new Spending(graph.limits(model));
   const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
@@ -164,7 +167,9 @@ async function* turn(
       withCallSettings(model, callSettings(request), (names) => refused.note(names)),
       request,
     ),
-    instructions: [isAlone ? '' : graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
+    instructions: [isAlone ? '' : graph.instructions, isSystemAlone ? '' : systemText(request)]
+      .filter(Boolean)
+      .join('\n\n'),
     tools: [...callers, ...own.filter(({ name }) => !callers.some((tool) => tool.name === name))],
     requiredTool: forced?.type === 'tool' ? forced.toolName : undefined,
     limits: spending.limits,

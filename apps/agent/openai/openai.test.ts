@@ -341,6 +341,19 @@ describe("the agent behind OpenAI's own client [A129]", () => {
     }
   });
 
+  it('answers instructions alone, which a model is told as a message', async () => {
+    model.enqueue('Here I am.');
+    const answer = await client.chat.completions.create({
+      model: 'trunkline-agent',
+      messages: [{ role: 'system', content: 'Say where you are.' }],
+    });
+    expect(answer.choices[0]?.message.content).toContain('Here I am.');
+    expect(model.chats().at(-1)?.messages.at(-1)).toMatchObject({
+      role: 'user',
+      content: 'Say where you are.',
+    });
+  });
+
   it('passes settings and a forced tool on to the model, the tool once', async () => {
     // An answer of no use is asked for again, with the tool.
     model.enqueue('', { toolCalls: [{ name: 'calculator', arguments: { expression: '1' } }] }, '{"n":1}');

@@ -74,9 +74,12 @@ function capped(open: () => ReadableStream<Uint8Array> | null, limit: number): R
   );
 }
 
-/** The rest of the body is not read, so the connection cannot be used again. */
+/**
+ * The connection is not closed with the answer: a caller that is still sending would get a reset in its place. The adapter
+ * drops what comes for half a second and 64 MB, and then closes.
+ */
 function tooLarge(bytes: number) {
-  return httpErrors.body_too_large({ bytes }, { headers: { connection: 'close' } });
+  return httpErrors.body_too_large({ bytes });
 }
 
 /**

@@ -71,7 +71,9 @@ describe('limits', () => {
     const short = await partsOf(callOptions('hello', { maxOutputTokens: 2 }));
     expect(textOf(short)).toBe('Hello. W');
     expect(short.at(-1)).toMatchObject({ finishReason: { unified: 'length' } });
-    expect(textOf(await partsOf(callOptions('hello', { stopSequences: ['What'] })))).toBe('Hello. ');
+    const stopped = await partsOf(callOptions('hello', { stopSequences: ['What', ''] }));
+    expect(textOf(stopped)).toBe('Hello. ');
+    expect(stopped.at(-1)).toMatchObject({ finishReason: { unified: 'stop' } });
   });
 
   it('stops in the middle when aborted', async () => {

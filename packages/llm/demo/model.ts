@@ -57,7 +57,7 @@ function generated(
   ];
   return {
     content,
-    finishReason: finishReason(reply, text),
+    finishReason: finishReason(reply, text, options),
     usage: usageOf(reply, text, options),
     warnings: [],
     response: { id, modelId },
@@ -96,7 +96,11 @@ function* partsOf(
   yield { type: 'response-metadata', id, modelId };
   if (text !== '') yield* textParts(text, id);
   for (const call of toolCalls(reply, id)) yield* callParts(call);
-  yield { type: 'finish', finishReason: finishReason(reply, text), usage: usageOf(reply, text, options) };
+  yield {
+    type: 'finish',
+    finishReason: finishReason(reply, text, options),
+    usage: usageOf(reply, text, options),
+  };
 }
 
 function* textParts(text: string, id: string): Generator<LanguageModelV4StreamPart> {
@@ -127,14 +131,22 @@ function fingerprint({ prompt }: LanguageModelV4CallOptions): string {
 }
 
 function limited(text: string, { maxOutputTokens, stopSequences = [] }: LanguageModelV4CallOptions): string {
-  const stops = stopSequences.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
+  const stops = stopSequences
+    .map((stop) => (stop === '' ? -1 : text.indexOf(stop)))
+    .filter((index) => index >= 0);
   const most = maxOutputTokens === undefined ? text.length : maxOutputTokens * charactersPerToken;
   return text.slice(0, Math.min(most, ...stops));
 }
 
-function finishReason({ calls, text: whole }: Reply, text: string): LanguageModelV4FinishReason {
+function finishReason(
+  { calls, text: whole }: Reply,
+  text: string,
+  { maxOutputTokens = Number.POSITIVE_INFINITY }: LanguageModelV4CallOptions,
+): LanguageModelV4FinishReason {
   if (calls.length > 0) return { unified: 'tool-calls', raw: 'tool_calls' };
-  return text.length < whole.length ? { unified: 'length', raw: 'length' } : { unified: 'stop', raw: 'stop' };
+  // One that ends before its limit ends at a stop sequence.
+  const isCut = text.length < whole.length && text.length >= maxOutputTokens * charactersPerToken;
+  return isCut ? { unified: 'length', raw: 'length' } : { unified: 'stop', raw: 'stop' };
 }
 
 /** Tokens are estimated at four characters each. */

@@ -45,15 +45,47 @@ it('gives chunks what they take from others as constants of their own', async ()
   expect(codes.filter((code) => /defineProperty\(exports, "(?!__|Symbol)/.test(code))).toEqual([]);
 });
 
-it('refuses an export that changes after its module ran', async () => {
+it.each([
+  ['an assignment', 'export const add = () => { nothing = add; };'],
+  ['a loop', 'export const add = (all) => { for (nothing of all); };'],
+  ['the keys of one', 'export const add = (all) => { for (nothing in all); };'],
+  ['a pattern', 'export const add = (all) => { [{ nothing }] = all; };'],
+  ['a field of a class', 'export class add { one = (nothing = 1); }'],
+])('refuses an export that changes after its module ran: %s', async (_, change) => {
   const files = {
     'main.ts': main,
     'late.ts': late,
-    'shared.ts': `${shared}
-      export const add = () => { nothing = add; };
+    'shared.ts': `${shared}\n${change}\nglobalThis.add = add;`,
+  };
+  await expect(bundle(files)).rejects.toThrow('nothing may change after others took it');
+});
+
+it('refuses one that was declared by a pattern', async () => {
+  const files = {
+    'main.ts': main,
+    'late.ts': late,
+    'shared.ts': `${shared.replace('export var nothing;', 'export var { a: [nothing] } = globalThis.given ?? { a: [] };')}
+      export const add = () => { nothing += 1; };
       globalThis.add = add;`,
   };
   await expect(bundle(files)).rejects.toThrow('nothing may change after others took it');
+});
+
+it('keeps raw templates and patterns beyond ASCII as they are', async () => {
+  const { load } = await bundle({
+    'main.ts': `const x = 'ß'; export const values = [
+      String.raw\`\\d+\\u{1F600}é \\\` \\\${x} \${x} \${String.raw\`\\n\${x}\\\\\`}\`,
+      /[😀-😎]\\d/u.test('😃5'), /^(?<größe>é|ß)$/u.exec('ß').groups.größe, \`é\\u00e9\`, 'größe𐐷'.length];`,
+  });
+  const { values } = load() as { values: unknown[] };
+  const x = 'ß';
+  expect(values).toEqual([
+    String.raw`\d+\u{1F600}é \` \${x} ${x} ${String.raw`\n${x}\\`}`,
+    true,
+    'ß',
+    'éé',
+    7,
+  ]);
 });
 
 it('refuses chunks that need each other', async () => {

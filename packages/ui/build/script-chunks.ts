@@ -52,7 +52,7 @@ interface SyntaxNode {
   end: number;
   body?: SyntaxNode[];
   kind?: string;
-  declarations?: { id: { name?: string } }[];
+  declarations?: { id: unknown }[];
   name?: string;
   left?: SyntaxNode;
   argument?: SyntaxNode;
@@ -87,7 +87,8 @@ function walk(
   if (typeof value !== 'object' || value === null) return;
   const node = value as SyntaxNode;
   if (typeof node.type === 'string') visit(node, isInFunction);
-  const isWithin = isInFunction || /Function/.test(node.type ?? '');
+  // What a class sets for each of its objects runs later too.
+  const isWithin = isInFunction || /Function|PropertyDefinition|AccessorProperty/.test(node.type ?? '');
   for (const child of Object.values(value)) walk(child, isWithin, visit);
 }
 
@@ -133,14 +134,21 @@ function constantName(name: string, member: string): string {
   return `${name}$${member}`;
 }
 
-/** The variables that an assignment changes. */
+/** The variables that an assignment or a loop changes. */
 function changedBy({ type, left, argument }: SyntaxNode): string[] {
   const target = type === 'UpdateExpression' ? argument : left;
-  const isChange = type === 'UpdateExpression' || type === 'AssignmentExpression';
-  if (!isChange || target === undefined || target.type === 'MemberExpression') return [];
+  if (!CHANGES.has(type) || target === undefined) return [];
+  if (target.type === 'MemberExpression' || target.type === 'VariableDeclaration') return [];
+  return namesIn(target);
+}
+
+const CHANGES = new Set(['UpdateExpression', 'AssignmentExpression', 'ForOfStatement', 'ForInStatement']);
+
+/** The variables of a pattern: "{ a, b: [c] }". */
+function namesIn(pattern: unknown): string[] {
   const names: string[] = [];
-  walk(target, false, ({ type: kind, name }) => {
-    if (kind === 'Identifier' && name !== undefined) names.push(name);
+  walk(pattern, false, ({ type, name }) => {
+    if (type === 'Identifier' && name !== undefined) names.push(name);
   });
   return names;
 }
@@ -151,7 +159,9 @@ const GETTER =
 /** Exports as plain values. Others would not see one that changes later. */
 function exportedValues({ body = [] }: SyntaxNode, code: string, changed: ReadonlySet<string>): Edit[] {
   const variables = body.filter(({ kind }) => kind === 'let' || kind === 'var');
-  const names = new Set(variables.flatMap(({ declarations = [] }) => declarations.map(({ id }) => id.name)));
+  const names = new Set(
+    variables.flatMap(({ declarations = [] }) => declarations.flatMap(({ id }) => namesIn(id))),
+  );
   return body.flatMap(({ start, end }) => {
     const [, member, name = ''] = GETTER.exec(code.slice(start, end)) ?? [];
     if (member === undefined) return [];

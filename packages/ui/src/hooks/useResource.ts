@@ -3,6 +3,7 @@ import { useApi } from '../api/ApiProvider.tsx';
 import { type ApiError, type ApiRequest, asApiError } from '../api/api.ts';
 import type { StreamState } from '../api/eventStream.ts';
 import { type ToastContent, useToast } from '../components/Toasts.tsx';
+import { retryDelay } from './retry.ts';
 
 const NOTHING = {
   key: undefined,
@@ -29,20 +30,14 @@ interface ResourceOptions extends Pick<ApiRequest, 'accept'> {
   refreshMs?: number;
 }
 
-const RETRY_MS = 3000;
-
-/** A service that starts again, a network that changes: nobody should have to reload the page for that. */
-function mayPass({ status }: ApiError): boolean {
-  return status === 0 || status === 502 || status === 503 || status === 504;
-}
-
 /** Something the service holds, loaded when shown, and again as often as asked, or where the service did not answer. */
 export function useResource<Body>(path: string, options: ResourceOptions = {}): Resource<Body> {
   const api = useApi();
   const { refreshMs, accept } = options;
-  const [snapshot, setSnapshot] = useState<Omit<Resource<Body>, 'reload'>>(NOT_LOADED);
+  const [snapshot, setSnapshot] = useState<Snapshot<Body>>(NOT_LOADED);
   const [round, setRound] = useState(0);
   const accepted = useRef(accept);
+  const failures = useRef(0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round loads again
   useEffect(() => {
@@ -54,19 +49,38 @@ export function useResource<Body>(path: string, options: ResourceOptions = {}): 
     };
     void api
       .request<Body>(path, request)
-      .then((body) => ({ body, error: undefined, loading: false, loadedAt: Date.now() }))
-      .catch((error: unknown) => ({ error: asApiError(error), loading: false }))
+      .then((body) => ({ body, error: undefined, loading: false, loadedAt: Date.now(), retryMs: undefined }))
+      .catch((thrown: unknown) => {
+        const error = asApiError(thrown);
+        failures.current += 1;
+        return { error, loading: false, retryMs: retryDelay(error, failures.current) };
+      })
       .then((change) => {
-        if (!leaving.signal.aborted)
-          setSnapshot((before) => ({ ...before, ...change, ...same(before, change) }));
+        if (leaving.signal.aborted) return;
+        if (change.error === undefined) failures.current = 0;
+        setSnapshot((before) => ({
+          ...before,
+          // What another address answered is none of this one's.
+          ...(before.path !== path && { body: undefined, loadedAt: undefined }),
+          ...change,
+          ...same(before, change),
+          path,
+        }));
       });
     return () => leaving.abort();
   }, [api, path, round]);
 
   const reload = useCallback(() => setRound((count) => count + 1), []);
-  const retryMs = snapshot.error !== undefined && mayPass(snapshot.error) ? RETRY_MS : undefined;
-  useRefresh(reload, refreshMs ?? retryMs, snapshot.loading);
-  return { ...snapshot, reload };
+  const { retryMs, path: _shown, ...resource } = snapshot;
+  useRefresh(reload, retryMs === undefined ? refreshMs : Math.max(retryMs, refreshMs ?? 0), resource.loading);
+  return { ...resource, reload };
+}
+
+interface Snapshot<Body> extends Omit<Resource<Body>, 'reload'> {
+  /** The address that answered last. */
+  path: string | undefined;
+  /** When to ask again what failed. */
+  retryMs: number | undefined;
 }
 
 /** An answer that says nothing new stays the same object, so that nothing is drawn again for it. */
@@ -78,7 +92,14 @@ function same<Body>(
   return isSame && before.body !== undefined ? { body: before.body } : {};
 }
 
-const NOT_LOADED = { body: undefined, error: undefined, loading: true, loadedAt: undefined };
+const NOT_LOADED = {
+  body: undefined,
+  error: undefined,
+  loading: true,
+  loadedAt: undefined,
+  path: undefined,
+  retryMs: undefined,
+};
 
 // A page out of view does not ask; back in view it asks at once.
 function useRefresh(reload: () => void, refreshMs: number | undefined, loading: boolean): void {
