@@ -95,13 +95,16 @@ async function installEar(windowMs: number): Promise<void> {
   const ear: Ear = { levels: [], from: 0, messages: [], windowMs, installedAt: 0, mutes: [] };
   Reflect.set(globalThis, 'ear', ear);
   const source = `registerProcessor('ear', class extends AudioWorkletProcessor {
-    power = 0; count = 0; levels = []; from = currentTime;
+    power = 0; count = 0; heard = 0; all = 0; levels = []; from = currentTime;
     process([[samples]]) {
       for (let index = 0; index < 128; index += 1) {
         const sample = samples?.[index] ?? 0;
         this.power += sample * sample;
         this.count += 1;
-        if (this.count < sampleRate * ${windowMs / 1000}) continue;
+        this.heard += 1;
+        // 5 ms are no whole number of samples at 44.1 kHz.
+        if (this.heard < (this.all + 1) * sampleRate * ${windowMs / 1000}) continue;
+        this.all += 1;
         this.levels.push(Math.sqrt(this.power / this.count));
         this.power = this.count = 0;
       }

@@ -102,6 +102,12 @@ export function transition(state: CallState, event: CallEvent, now: number): Cal
   return { name, userTurn };
 }
 
+/** The caller begins to speak then, or goes on with what they said before. */
+export function nextUserTurn(state: CallState, startedAt: number): UserTurn {
+  const fresh = { saidAt: startedAt, announced: false, falseInterruption: false, answers: false };
+  return { ...fresh, ...userTurnOf(state), startedAt, transcribedAt: undefined };
+}
+
 export function userTurnOf(state: CallState): UserTurn | undefined {
   return 'userTurn' in state ? state.userTurn : 'overlap' in state ? state.overlap : undefined;
 }

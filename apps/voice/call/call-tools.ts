@@ -37,6 +37,24 @@ export class CallHold {
   }
 }
 
+/** Ends the call once the bot has said goodbye, unless the caller says more. */
+export class Farewell {
+  readonly #deps: Pick<TurnControllerDeps, 'decisions' | 'hangUp'>;
+  /** The call ends with the bot's turn. */
+  isDue = false;
+
+  constructor(deps: Pick<TurnControllerDeps, 'decisions' | 'hangUp'>) {
+    this.#deps = deps;
+  }
+
+  hangUpIf(isSaid: boolean): void {
+    if (!this.isDue || !isSaid) return;
+    this.isDue = false;
+    this.#deps.decisions.note('hang-up', 'the farewell was said');
+    this.#deps.hangUp();
+  }
+}
+
 interface CallControls {
   /** Ends the call after the bot's next words. */
   end(): void;

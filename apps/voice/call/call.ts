@@ -282,6 +282,7 @@ export class Call implements VoiceSession {
         this.#turns.onWindow();
       },
       onTranscript: (text) => this.#turns.onTranscript(text),
+      onLikelyEnd: (likely) => this.#turns.onLikelyEnd(likely),
     });
   }
 

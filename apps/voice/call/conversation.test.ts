@@ -116,6 +116,39 @@ describe('a conversation', () => {
     expect(stage.ran[0]?.at).toBeGreaterThanOrEqual(over);
   });
 
+  describe('with a model that takes a short silence for the end of the turn', () => {
+    const voices: StageSetup['voices'] = (clock) => {
+      const scripted = scriptedVoices(clock);
+      return {
+        ...scripted,
+        speech: { ...scripted.speech, openTurnDetector: async () => ({ judge: async () => 0.9 }) },
+      };
+    };
+
+    it('generates the answer while the silence is no pause yet', async () => {
+      const answers = [{ text: 'It is sunny all day long.', after: 50, every: 1 }];
+      const stage = await openCall({ voices, answers });
+      await stage.say('What is the weather in Rome?');
+      await stage.until(() => stage.model.prompts.length > 0);
+      expect(stage.states.at(-1)).toBe('listening');
+      await stage.until(() => stage.heard().startsWith('It is sunny'));
+      const { end_of_utterance_ms: end, first_packet_ms: packet } = stage.latency.summary().p50;
+      expect([stage.model.prompts.length, (packet ?? Infinity) - (end ?? 0) < 20]).toEqual([1, true]);
+    });
+
+    it('throws it away where the caller goes on', async () => {
+      const stage = await openCall({ voices, answers: [{ text: 'It is sunny all day long.' }] });
+      await stage.say('What is the weather');
+      await stage.until(() => stage.model.prompts.length > 0);
+      await stage.say('in the hills of Rome?');
+      await stage.until(() => stage.heard().startsWith('It is sunny'));
+      expect([stage.model.prompts.length, stage.model.abandoned()]).toEqual([2, 1]);
+      expect(stage.caller.texts('user-transcription').at(-1)).toBe(
+        'What is the weather in the hills of Rome?',
+      );
+    });
+  });
+
   it('has an answer ready when a long silence ends a turn that seemed unfinished', async () => {
     const stage = await openCall({ answers: [{ text: 'Sunny all day long.', after: 300 }] });
     await stage.say('What is the weather in');

@@ -4,13 +4,15 @@ import {
   botHasTurn,
   type CallEvent,
   type CallState,
+  nextUserTurn,
   replyOf,
   transition,
   type UserTurn,
   userTurnOf,
 } from './call-state.ts';
-import { CallHold } from './call-tools.ts';
+import { CallHold, Farewell } from './call-tools.ts';
 import { Alarm } from './clock.ts';
+import type { LikelyEnd } from './listening/user-utterance.ts';
 import { LateResults } from './replying/late-results.ts';
 import { type DraftReason, PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
@@ -32,14 +34,14 @@ export class TurnController {
   /** What the caller said or wrote that no reply has answered yet. */
   #unanswered = nothing;
   #userTurnEndedAt = -Infinity;
-  /** The call ends with the bot's turn. */
-  #ending = false;
+  readonly #farewell: Farewell;
   /** While it is on, nothing is answered until the caller comes back, writes or interrupts. */
   readonly hold: CallHold;
 
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
     this.hold = new CallHold(deps);
+    this.#farewell = new Farewell(deps);
     this.#preemptive = new PreemptiveGeneration(deps.decisions);
     this.#falseInterruptionTimer = new Alarm(deps.clock);
     this.#transcriptTimeout = new TranscriptTimeout(deps);
@@ -61,9 +63,7 @@ export class TurnController {
     this.#preemptive.cancel('the caller went on');
     decisions.renew();
     decisions.note('voice-detected', `while the call was ${this.#state.name}`);
-    const startedAt = clock.now() - input.speechMs;
-    const fresh = { saidAt: startedAt, announced: false, falseInterruption: false, answers: false };
-    const userTurn = { ...fresh, ...userTurnOf(this.#state), startedAt, transcribedAt: undefined };
+    const userTurn = nextUserTurn(this.#state, clock.now() - input.speechMs);
     this.#dispatch({ type: 'user-speaking', userTurn });
     echo.onUserSpeech();
     // Nobody notices that a voice waits which has not begun; one that was silenced waits from now on with a limit.
@@ -95,6 +95,13 @@ export class TurnController {
     }
   }
 
+  /** A silence that is no pause yet seems to end the turn; undefined: the caller goes on. */
+  onLikelyEnd(likely: LikelyEnd | undefined): void {
+    if (likely === undefined) this.#preemptive.cancel('the caller went on');
+    const text = botHasTurn(this.#state) || this.hold.isOn ? undefined : this.judge.likelyEnd(likely);
+    if (text !== undefined) this.#generatePreemptively(text, 'seems whole');
+  }
+
   /** What the caller says over the bot was judged to be no interruption. */
   get isFalseInterruption(): boolean {
     return userTurnOf(this.#state)?.falseInterruption === true;
@@ -102,7 +109,7 @@ export class TurnController {
 
   /** Ends the call when the bot has said what it is saying, unless the caller says more. */
   endCall(): void {
-    this.#ending = true;
+    this.#farewell.isDue = true;
   }
 
   onUtteranceQueued(): void {
@@ -164,7 +171,7 @@ export class TurnController {
 
   #judgeInterruption(): void {
     const { player, persona, decisions } = this.#deps;
-    const goesOn = this.#ending || replyOf(this.#state)?.isGenerating === true;
+    const goesOn = this.#farewell.isDue || replyOf(this.#state)?.isGenerating === true;
     const { answers = false } = userTurnOf(this.#state) ?? {};
     const { verdict, reason, over, words } = this.judge.overlap(goesOn, answers);
     if (this.isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
@@ -239,7 +246,7 @@ export class TurnController {
   /** Stops everything, for a written message or a hang-up. */
   #cancel(reason: string): void {
     const announced = userTurnOf(this.#state)?.announced;
-    this.#ending = false;
+    this.#farewell.isDue = false;
     this.#stopBot({ type: 'cancelled' }, reason);
     this.endUserTurn(announced);
   }
@@ -289,7 +296,7 @@ export class TurnController {
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
     const [speechMs, saidAt, answers] = [input.totalSpeechMs, this.#saidAt, userTurn?.answers];
     const [overlapped, isTail] = [this.isFalseInterruption, echo.isTail(this.#userTurnEndedAt)];
-    const isFarewell = this.#ending && !answers && this.judge.isBackchannel(text);
+    const isFarewell = this.#farewell.isDue && !answers && this.judge.isBackchannel(text);
     this.endUserTurn();
     this.hold.onWords(text);
     const understood = wordsIn(text).length > 0;
@@ -301,7 +308,7 @@ export class TurnController {
       this.#preemptive.cancel(reason);
       this.#deps.decisions.note('no-answer', reason);
     }
-    this.#hangUpIfAsked();
+    this.#farewell.hangUpIf(this.#state.name === 'idle');
     if (!understood && !overlapped && !this.hold.isOn) backchannel.reprompt(speechMs);
   }
 
@@ -310,14 +317,7 @@ export class TurnController {
     this.#deps.decisions.note('no-answer', 'the sound went on for too long without a word');
     this.#preemptive.cancel('no word came');
     this.#resume(true);
-    this.#hangUpIfAsked();
-  }
-
-  #hangUpIfAsked(): void {
-    if (!this.#ending || this.#state.name !== 'idle') return;
-    this.#ending = false;
-    this.#deps.decisions.note('hang-up', 'the farewell was said');
-    this.#deps.hangUp();
+    this.#farewell.hangUpIf(this.#state.name === 'idle');
   }
 
   /** Ends what the caller is saying; without an answer it is dropped. */
@@ -332,7 +332,7 @@ export class TurnController {
   }
 
   #answer(words: Words, marks: TurnMarks, spoken: boolean): void {
-    this.#ending = false;
+    this.#farewell.isDue = false;
     this.#transcribe(words.text, true);
     this.#deps.backchannel.onUnderstood();
     if (this.#deps.intercept(words.text)) this.#preemptive.cancel('the words need no model');
@@ -386,7 +386,7 @@ export class TurnController {
       this.#unanswered = nothing;
       this.#answer(words, new TurnMarks(clock.now, 0), true);
     }
-    if (userTurn === undefined || !input.active) this.#hangUpIfAsked();
+    if (userTurn === undefined || !input.active) this.#farewell.hangUpIf(this.#state.name === 'idle');
     backchannel.onBotTurnFinished();
     if (userTurn !== undefined && input.active)
       this.#dispatch({ type: input.speaking ? 'user-speaking' : 'user-silent', userTurn });

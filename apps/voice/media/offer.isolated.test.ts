@@ -57,6 +57,22 @@ describe('POST /api/offer', () => {
     await waitFor(() => pitch(heard) > 0 && pitch(caller.ear.frames) > 0);
   });
 
+  it('asks for packets of 10 ms, and sends them', async () => {
+    const { voice } = await startLines();
+    const caller = await dial(voice);
+    const [, audio = ''] = caller.answer.split(/^m=/m);
+    expect(audio).toContain('a=ptime:10\r\n');
+    const received = await waitFor(async () => {
+      const reports: { type: string; packetsReceived?: number; jitterBufferEmittedCount?: number }[] = [];
+      (await caller.connection.getStats()).forEach((report) => reports.push(report));
+      const inbound = reports.find(({ type }) => type === 'inbound-rtp');
+      return (inbound?.packetsReceived ?? 0) > 100 ? inbound : undefined;
+    });
+    const { packetsReceived = 0, jitterBufferEmittedCount = 0 } = received;
+    // At 48 kHz; a packet of 20 ms has 960 samples.
+    expect(jitterBufferEmittedCount / packetsReceived).toBeLessThan(600);
+  });
+
   it('hands on what the client sent along', async () => {
     const { voice, line } = await startLines();
     await dial(voice, { body: { request_data: { from: 'kiosk' } } });

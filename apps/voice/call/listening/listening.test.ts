@@ -151,6 +151,7 @@ describe('the input', () => {
   function open(deps: Partial<SpeechInputDeps> = {}) {
     const lengths: number[] = [];
     const texts: string[] = [];
+    const likelyEnds: unknown[] = [];
     const clock = new FakeClock(0);
     const input = new SpeechInput({
       recognizer: {
@@ -168,6 +169,7 @@ describe('the input', () => {
       onSpeechStarted: drop,
       onWindow: drop,
       onTranscript: (text) => texts.push(text),
+      onLikelyEnd: (likely) => likelyEnds.push(likely),
       ...deps,
     });
     const hear = async (samples: Int16Array) => {
@@ -177,7 +179,7 @@ describe('the input', () => {
         await clock.advanceBy(0);
       }
     };
-    return { input, hear, lengths, texts };
+    return { input, hear, lengths, texts, likelyEnds };
   }
 
   it('keeps the first sound and understands more and more', async () => {
@@ -216,7 +218,7 @@ describe('the input', () => {
     const { input, hear, lengths } = open();
     await hear(speechOf('hello there'));
     const before = lengths.length;
-    await hear(silenceOf(64));
+    await hear(silenceOf(32));
     expect([input.speaking, lengths.length]).toEqual([true, before + 1]);
     await hear(speechOf('my friend'));
     const again = lengths.length;
@@ -225,13 +227,35 @@ describe('the input', () => {
     expect(lengths.length).toBe(again + 1);
   });
 
+  it('reports what may be all, before the silence is a pause, and where the caller goes on', async () => {
+    const heard: number[] = [];
+    const { input, hear, likelyEnds } = open();
+    const judge = async ({ samples = new Float32Array() }: { samples?: Float32Array | undefined }) => {
+      heard.push(Math.round((samples.length - 1 - samples.findLastIndex((sample) => sample !== 0)) / 512));
+      return 0.8;
+    };
+    input.setEndOfTurnModels(undefined, { judge });
+    await hear(speechOf('hello there'));
+    await hear(silenceOf(32));
+    expect([input.speaking, likelyEnds]).toEqual([true, [{ text: 'hello there', finished: 0.8 }]]);
+    await hear(speechOf('my friend'));
+    expect(likelyEnds.slice(1)).toEqual([undefined]);
+    await hear(silenceOf(300));
+    expect(likelyEnds.slice(2)).toEqual([{ text: 'hello there my friend', finished: 0.8 }]);
+    // As much silence each time, whatever was there.
+    expect(heard).toEqual([5, 5, 5]);
+  });
+
   describe('a sound after the words', () => {
     /** What the end-of-turn model is asked, and what it answers. */
     async function wordsThen(probability: number) {
       const judged: string[] = [];
       const speakingRate = new SpeakingRate();
       const { input, hear } = open({ speakingRate });
-      const judge = async ({ text }: { text: string }) => (judged.push(text) === 1 ? 0.9 : 0.1);
+      const judge = async ({ text }: { text: string }) => {
+        if (input.speaking) return 0.9;
+        return judged.push(text) === 1 ? 0.9 : 0.1;
+      };
       input.setEndOfTurnModels(undefined, { judge });
       await hear(speechOf('hello there'));
       await hear(silenceOf(320));
@@ -454,6 +478,7 @@ describe('the input', () => {
     const good = open();
     good.input.setEndOfTurnModels(undefined, {
       judge({ text, samples = new Float32Array(), continuation }) {
+        if (good.input.speaking) return promise;
         const silenceMs = (samples.length - 1 - samples.findLastIndex((sample) => sample !== 0)) / 16;
         judged.push([text, samples.length, Math.round(silenceMs / 32), continuation]);
         return promise;

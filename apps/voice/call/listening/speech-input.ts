@@ -1,5 +1,4 @@
 import type { Logger } from '@trunkline/config';
-import { soundWindow } from '../../speech/ending/turn-model.ts';
 import type { SmartTurn, TurnDetector } from '../../speech/frame-models.ts';
 import type { LiveUtterance, Recognizer } from '../../speech/recognition/recognizer.ts';
 import { SpeechError } from '../../speech/speech-error.ts';
@@ -8,6 +7,8 @@ import { surelyVoice } from '../turns/interruption.ts';
 import { wordsIn } from '../turns/short-phrase.ts';
 import {
   dropAhead,
+  type LikelyEnd,
+  lastSound,
   measure,
   newPause,
   newUserUtterance,
@@ -42,6 +43,8 @@ export interface SpeechInputDeps {
   onWindow(): void;
   /** The transcript has changed. */
   onTranscript(text: string): void;
+  /** A silence that is too short for a pause may be the end of the turn; undefined: it was none. */
+  onLikelyEnd(likely: LikelyEnd | undefined): void;
 }
 
 const firstInterimMs = 300;
@@ -51,12 +54,10 @@ const [remoteShare, remoteFreeMs] = [3, 2000];
 /** A pause of this length is worth a final transcript of what came before it. */
 const pauseMs = 200;
 /** Silences between words are mostly shorter: recognition starts before the pause is certain. With less silence after them the last words are also understood better. Where each transcript costs as much as the whole utterance, half as many are made in vain. */
-const [likelyPauseMs, costlyLikelyPauseMs] = [64, 128];
+const [likelyPauseMs, costlyLikelyPauseMs] = [32, 128];
 /** After this much, the transcript so far stands, and only what follows is recognised. */
 const settleAfterMs = 20_000;
 const endOfTurnSamples = 8 * 16_000;
-/** Silence that the end-of-turn model hears; with more of it, more pauses sound like an end. With the 40 ms that the detector is late it is 200 ms, as in `bench/voice-turns.ts`. */
-const heardSilenceMs = 160;
 
 /** Turns windows of sound into the transcript of one utterance. */
 export class SpeechInput {
@@ -209,7 +210,7 @@ export class SpeechInput {
       return;
     }
     const likelyMs = this.#deps.recognizer.isCostly ? costlyLikelyPauseMs : likelyPauseMs;
-    if (this.silenceMs === 0) dropAhead(utterance);
+    if (this.silenceMs === 0) this.#dropAhead(utterance);
     else if (this.silenceMs >= likelyMs && this.#isWithinBudget(utterance))
       utterance.ahead ??= this.#recognizeAhead(utterance);
     const dueMs = utterance.interimAtMs === 0 ? firstInterimMs : utterance.interimAtMs + interimEveryMs;
@@ -253,7 +254,35 @@ export class SpeechInput {
   #recognizeAhead(utterance: UserUtterance): UserUtterance['ahead'] {
     const controller = new AbortController();
     const signal = AbortSignal.any([utterance.controller.signal, controller.signal]);
-    return { recognized: this.#recognize(utterance, true, signal), cancel: () => controller.abort() };
+    const recognized = this.#recognize(utterance, true, signal);
+    void this.#reportLikelyEnd(utterance, recognized, signal);
+    return { recognized, cancel: () => controller.abort() };
+  }
+
+  /** Once the silence is a pause, `#finishTranscript` judges it by its real sound. */
+  async #reportLikelyEnd(
+    utterance: UserUtterance,
+    recognized: Promise<Recognized | undefined>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { text = '', continuation } = (await recognized) ?? {};
+    const isDue = () => !signal.aborted && !utterance.pause.examined;
+    if (text === '' || this.#turnDetector === undefined || !isDue()) return;
+    try {
+      const samples = lastSound(this.#recording.samples(), this.silenceMs);
+      const finished = await this.#turnDetector.judge({ text, samples, continuation }, signal);
+      if (!isDue()) return;
+      utterance.isEndReported = true;
+      this.#deps.onLikelyEnd({ text, finished });
+    } catch (error) {
+      if (isDue()) this.#deps.logger.debug({ err: error }, 'end-of-turn model failed before a pause');
+    }
+  }
+
+  #dropAhead(utterance: UserUtterance): void {
+    dropAhead(utterance);
+    if (utterance.isEndReported) this.#deps.onLikelyEnd(undefined);
+    utterance.isEndReported = false;
   }
 
   /** Hardly anybody speaks this long without a pause, but nothing may grow without end. */
@@ -275,8 +304,7 @@ export class SpeechInput {
     pause.tone = toneOf(samples);
     const recent = samples.slice(-endOfTurnSamples);
     void this.#estimateEndOfTurn(utterance, this.#smartTurn?.judge(recent, utterance.controller.signal));
-    const end = samples.length - (this.silenceMs - heardSilenceMs) * 16;
-    void this.#finishTranscript(utterance, samples.slice(Math.max(0, end - soundWindow), end));
+    void this.#finishTranscript(utterance, lastSound(samples, this.silenceMs));
   }
 
   async #finishTranscript(utterance: UserUtterance, samples: Float32Array): Promise<void> {

@@ -1,7 +1,8 @@
-import type { TurnSoFar } from '../../speech/ending/turn-model.ts';
+import { concatSamples } from '../../speech/audio/samples.ts';
+import { soundWindow, type TurnSoFar } from '../../speech/ending/turn-model.ts';
 import type { LiveUtterance } from '../../speech/recognition/recognizer.ts';
 import type { Tone } from '../turns/endpointing.ts';
-import { meanSquare } from './voice-activity.ts';
+import { meanSquare, windowMs } from './voice-activity.ts';
 
 /** What the caller says until the turn controller takes it. */
 export interface UserUtterance {
@@ -25,11 +26,20 @@ export interface UserUtterance {
   settled: Promise<string>;
   /** A final transcript that is under way in case the silence becomes a pause. */
   ahead: { recognized: Promise<Recognized | undefined>; cancel(): void } | undefined;
+  /** The silence that may become a pause was reported as a likely end. */
+  isEndReported: boolean;
   pause: Pause;
   /** The pause before the current stretch of speech, where there was one. */
   pauseBefore: Pause | undefined;
   /** Of the current stretch of speech: the sum of the probabilities of windows with voice, and their number. */
   stretch: { probability: number; windows: number };
+}
+
+/** What was said before a silence that may become a pause. */
+export interface LikelyEnd {
+  text: string;
+  /** Probability of an end of turn by the end-of-turn model. */
+  finished: number;
 }
 
 export type Recognized = Pick<TurnSoFar, 'text' | 'continuation'>;
@@ -60,6 +70,7 @@ export function newUserUtterance(): UserUtterance {
     transcript: undefined,
     settled: Promise.resolve(''),
     ahead: undefined,
+    isEndReported: false,
     pause: newPause(),
     pauseBefore: undefined,
     stretch: { probability: 0, windows: 0 },
@@ -88,4 +99,16 @@ export function measure(utterance: UserUtterance, window: Float32Array, probabil
 export function dropAhead(utterance: UserUtterance): void {
   utterance.ahead?.cancel();
   utterance.ahead = undefined;
+}
+
+/** Silence that the end-of-turn model hears; with more of it, more pauses sound like an end. With the 40 ms that the detector is late it is 200 ms, as in `bench/voice-turns.ts`. */
+const heardSilenceMs = 160;
+const samplesPerMs = 16;
+
+/** What the end-of-turn model hears. Silence that is still to come is like the last of what there is. */
+export function lastSound(samples: Float32Array, silenceMs: number): Float32Array {
+  const missing = Math.max(0, (heardSilenceMs - silenceMs) / windowMs);
+  const silence = Array.from({ length: missing }, () => samples.slice(-windowMs * samplesPerMs));
+  const end = samples.length - Math.max(0, silenceMs - heardSilenceMs) * samplesPerMs;
+  return concatSamples([samples.subarray(0, end), ...silence]).slice(-soundWindow);
 }

@@ -1,4 +1,5 @@
 import type { SpeechInput } from '../listening/speech-input.ts';
+import type { LikelyEnd } from '../listening/user-utterance.ts';
 import type { DraftReason } from '../replying/preemptive-generation.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { CallerLevel } from './caller-level.ts';
@@ -88,6 +89,13 @@ export class TurnJudge {
   /** The caller has only shown that they listen. */
   isBackchannel(text: string): boolean {
     return isBackchannel({ speechMs: this.#deps.input.totalSpeechMs }, text);
+  }
+
+  /** What was said before a silence that is no pause yet, without self-speech; undefined where more of it is likely. */
+  likelyEnd(likely: LikelyEnd | undefined): string | undefined {
+    if (likely === undefined) return undefined;
+    const pause = { text: this.#deps.echo.removeFrom(likely.text), finished: likely.finished };
+    return isLikelyEndOfTurn({ ...pause, tone: 'level', usualPauseMs: 0 }) ? pause.text : undefined;
   }
 
   /** A pause in what the caller says. */

@@ -9,7 +9,7 @@ export interface GreedyOptions {
   endToken: number;
   /** The most tokens of the result. */
   most: number;
-  /** Speculative decoding: what the result may begin with. One run of the decoder verifies it, and another the rest of it after each place where it was wrong. */
+  /** Speculative decoding: what the result may begin with. One run of the decoder verifies it, and a shorter one the rest of it after each place where it was wrong. */
   draftTokens?: readonly number[] | undefined;
   /** Tokens that are never chosen, given how many were chosen before. */
   suppressed?(chosen: number): readonly number[];
@@ -50,49 +50,44 @@ export async function decodeGreedily(
     onToken?.(token, logits);
     return token;
   };
-  let nothing: number | undefined;
-  let draft: readonly number[] | undefined = draftTokens;
-  for (let drafts = 1; draft !== undefined; drafts += 1) {
-    output = await run(empty, [...prompt, ...draft], false);
-    nothing ??= probabilityOf(endToken, logitsAt(output.logits, prompt.length - 1));
-    const last = () => prompt.length + tokens.length - 1;
-    let token = next(last());
-    while (token !== endToken && token === draft[tokens.length] && tokens.length < most) {
+  output = await run(empty, [...prompt, ...draftTokens], false);
+  const nothing = probabilityOf(endToken, logitsAt(output.logits, prompt.length - 1));
+  let past = nextPast(empty, output, true);
+  let [guess, position, drafts] = [draftTokens, prompt.length - 1, 1];
+  /** What was guessed last, and how much of it was right. */
+  let draft = { tokens: draftTokens, missedAt: 0 };
+  for (;;) {
+    let right = 0;
+    let token = next(position);
+    while (token !== endToken && token === guess[right] && tokens.length < most) {
       tokens.push(token);
-      token = next(last());
+      right += 1;
+      token = next(position + right);
     }
-    let past = nextPast(empty, output, true);
-    if (draft.length > 0) past = firstOf(onnx, past, last() + 1);
-    const missedAt = tokens.length;
-    let again: readonly number[] | undefined;
-    while (token !== endToken && tokens.length < most) {
-      tokens.push(token);
-      again = drafts < MOST_DRAFTS ? draftAfter(tokens, draft, missedAt) : undefined;
-      if (again !== undefined || tokens.length === most) break;
-      output = await run(past, [token], true);
-      past = nextPast(past, output, false);
-      token = next(0);
-    }
-    draft = again;
+    if (token === endToken || tokens.length >= most) return { tokens, nothing };
+    if (right < guess.length) past = firstOf(onnx, past, prompt.length + tokens.length);
+    if (guess.length > 0) draft = { tokens: [...tokens, ...guess.slice(right)], missedAt: tokens.length };
+    tokens.push(token);
+    if (tokens.length >= most) return { tokens, nothing };
+    guess = drafts < mostDrafts ? restOf(draft.tokens, tokens, draft.missedAt) : [];
+    if (guess.length > 0) drafts += 1;
+    output = await run(past, [token, ...guess], true);
+    past = nextPast(past, output, false);
+    position = 0;
   }
-  return { tokens, nothing: nothing ?? 0 };
 }
 
-const MOST_DRAFTS = 4;
-/** Verifying a draft takes as long as choosing so many tokens. */
-const WORTHWHILE = 3;
+const mostDrafts = 8;
+/** With the cache, verifying a guess takes as long as choosing so many tokens. */
+const worthwhile = 2;
 /** A recogniser writes a word in so many tokens more or less than another. */
-const NEAR = 4;
+const near = 4;
 
-/** The tokens so far with what followed the last of them in a draft that was wrong before; undefined where it is not there, or little follows. */
-function draftAfter(
-  tokens: readonly number[],
-  draft: readonly number[],
-  missedAt: number,
-): readonly number[] | undefined {
-  const at = draft.slice(missedAt, tokens.length + NEAR).indexOf(tokens.at(-1) ?? -1);
+/** What followed the last token in a draft that was wrong before; empty where it is not there, or little follows. */
+function restOf(draft: readonly number[], tokens: readonly number[], missedAt: number): readonly number[] {
+  const at = draft.slice(missedAt, tokens.length + near).indexOf(tokens.at(-1) ?? -1);
   const rest = at < 0 ? [] : draft.slice(missedAt + at + 1);
-  return rest.length < WORTHWHILE ? undefined : [...tokens, ...rest];
+  return rest.length < worthwhile ? [] : rest;
 }
 
 /** The decoder's part of the cache for so many tokens; its shape is [1, heads, tokens, width]. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import { emptyMemory, loadSilero, type Silero, windowLength } from '../activity/silero/model.ts';
@@ -10,7 +11,12 @@ import type { RecognitionSettings, RecognitionWork, Transcript } from './recogni
 const { modelDirectory } = workerData as RecognitionSettings;
 const silero = once(loadActivity);
 const vocabulary = once(loadVocabulary);
-const models = { quick: once(() => loadModel('tiny')), careful: once(() => loadModel('base')) };
+/** Somebody waits for the careful model: on two cores its encoder takes 50 ms in place of 80, and no longer where another caller needs them too. */
+const carefulThreads = Math.min(2, availableParallelism());
+const models = {
+  quick: once(() => loadModel('tiny', 1)),
+  careful: once(() => loadModel('base', carefulThreads)),
+};
 
 serveWork(async (work: RecognitionWork, signal) => {
   if (work.kind === 'scan') return scan(await silero(), work.samples, signal);
@@ -52,13 +58,13 @@ async function loadVocabulary(): Promise<Vocabulary> {
   return readVocabulary(await readFile(script, 'latin1'));
 }
 
-async function loadModel(size: 'tiny' | 'base'): Promise<Moonshine> {
+async function loadModel(size: 'tiny' | 'base', threads: number): Promise<Moonshine> {
   if (modelDirectory !== undefined) {
     const encoder = join(modelDirectory, 'encoder_model.onnx');
     const decoder = join(modelDirectory, 'decoder_model_merged.onnx');
-    return loadMoonshine(await loadOnnx(), { encoder, decoder });
+    return loadMoonshine(await loadOnnx(), { encoder, decoder }, threads);
   }
   const [encoder = ''] = await provenPaths(`Moonshine ${size} encoder`);
   const [decoder = ''] = await provenPaths(`Moonshine ${size} decoder`);
-  return loadMoonshine(await loadOnnx(), { encoder, decoder });
+  return loadMoonshine(await loadOnnx(), { encoder, decoder }, threads);
 }

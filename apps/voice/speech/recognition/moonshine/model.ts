@@ -34,17 +34,25 @@ const sampleRate = 16_000;
 const tokensPerSecond = 7;
 const fewestTokens = 4;
 
-/** More threads are hardly faster, and take cores from synthesis. */
-const threads = { intraOpNumThreads: 1, interOpNumThreads: 1 };
+/** The decoder's steps are too small for more threads: they take twice as long where another caller needs the second core. */
+const decoderThreads = { intraOpNumThreads: 1, interOpNumThreads: 1 };
 
 /** The vocabulary's weights are made floating point once, not for each token: a third of its time for 54 MB (27 of the small model). */
 const unpacked = { extra: { session: { disable_quant_qdq: '1' } } };
 
+/** A thread that waits for the others leaves its core to other work. */
+const sparing = { extra: { session: { intra_op: { allow_spinning: '0' } } } };
+
 /** For workers only: inference blocks the thread. */
-export async function loadMoonshine(onnx: Runtime, files: MoonshineFiles): Promise<Moonshine> {
+export async function loadMoonshine(
+  onnx: Runtime,
+  files: MoonshineFiles,
+  encoderThreads: number,
+): Promise<Moonshine> {
+  const threads = { intraOpNumThreads: encoderThreads, interOpNumThreads: 1 };
   // One after the other: a second that still loads when the first has failed ends the process with the worker.
-  const encoder = await onnx.InferenceSession.create(files.encoder, threads);
-  const decoder = await onnx.InferenceSession.create(files.decoder, { ...threads, ...unpacked });
+  const encoder = await onnx.InferenceSession.create(files.encoder, { ...threads, ...sparing });
+  const decoder = await onnx.InferenceSession.create(files.decoder, { ...decoderThreads, ...unpacked });
   return { decode: (samples, options) => recognise(onnx, { encoder, decoder }, samples, options) };
 }
 

@@ -28,8 +28,8 @@ interface LocalVoiceOptions {
   now?: () => number;
 }
 
-/** Seconds of silence kept around a piece. */
-const pauses = { before: 0.02, afterWord: 0.03, afterClause: 0.12, afterSentence: 0.28 };
+/** Seconds of silence kept around a piece, and at the start, for which somebody waits. */
+const pauses = { start: 0.005, before: 0.02, afterWord: 0.03, afterClause: 0.12, afterSentence: 0.28 };
 
 /**
  * A local voice. It speaks piece by piece, so that callers take turns and the first sound comes early. While more
@@ -48,21 +48,22 @@ export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
       options.prepare?.();
       const choice = choose(request);
       const sentences = splitForSpeech(normalise(withoutProsody(request.text), choice.language));
-      const synthesize = async (text: string, urgent: boolean): Promise<AudioFrame> => {
+      const synthesize = async (text: string, index: number, place: number): Promise<AudioFrame> => {
         const work: UtteranceWork = { text, ...choice };
-        const priority = background ? { droppable: true } : { urgent };
+        // What somebody waits for, or hears the beginning of, goes before sentences that come later.
+        const priority = background ? { droppable: true } : { urgent: index === 0 || place > 0 };
         const utterance = await host.ask<Utterance>(work, { signal, caller, ...priority });
         if (utterance.notice !== undefined) warnings.report(utterance.notice, utterance.notice);
         pace.note(utterance.workMs, utterance.samples.length / utterance.sampleRate);
-        return { samples: toInt16(trimmed(text, utterance)), sampleRate: utterance.sampleRate };
+        const before = index === 0 && place === 0 ? pauses.start : pauses.before;
+        return { samples: toInt16(trimmed(text, utterance, before)), sampleRate: utterance.sampleRate };
       };
       const leave = background ? () => undefined : pace.open(caller);
       try {
         for (const [index, sentence] of sentences.entries()) {
           if (index > 0 && options.handsOver && request.mayHandOver && pace.isBehind())
             throw new BehindError(backend, sentences.slice(index).flat().join(' '));
-          // What somebody waits for, or hears the beginning of, goes before sentences that come later.
-          yield* speakSentence(sentence, (text, place) => synthesize(text, index === 0 || place > 0), pace);
+          yield* speakSentence(sentence, (text, place) => synthesize(text, index, place), pace);
         }
         if (!background) pace.keptUp();
       } finally {
@@ -94,11 +95,11 @@ function secondsOf(frames: readonly AudioFrame[]): number {
   return frames.reduce((sum, { samples, sampleRate }) => sum + samples.length / sampleRate, 0);
 }
 
-function trimmed(text: string, { samples, sampleRate }: Utterance): Float32Array {
+function trimmed(text: string, { samples, sampleRate }: Utterance, before: number): Float32Array {
   const isSentence = /[.!?…।]["')\]]?$/.test(text);
   const isClause = !/[\p{L}\p{M}\p{N}]$/u.test(text);
   const after = isSentence ? pauses.afterSentence : isClause ? pauses.afterClause : pauses.afterWord;
-  return trimSilence(samples, sampleRate, { before: pauses.before, after });
+  return trimSilence(samples, sampleRate, { before, after });
 }
 
 /** Splits a text into sentences, each with its pieces: long ones are split into clauses. */
