@@ -69,7 +69,7 @@ describe('references in variables', () => {
   it('that lead nowhere are named with the command that mends them, together with all else', () => {
     const wrong = { ...env, KEY: secretReference('none'), PIN: 'x' };
     expect(problemsOf(() => readOptions(table, { env: wrong }))).toEqual([
-      'KEY: there is no secret none; set it: trunkline secret set none',
+      'KEY: there is no secret none; set it: npx trunkline secret set none',
       'PIN is "x"; expected a whole number',
     ]);
     expect(() => readVariable('KEY', wrong)).toThrow('trunkline secret set none');
@@ -122,7 +122,7 @@ describe('references in YAML', () => {
 
   it('that lead nowhere are named with file, line, key and command', () => {
     expect(problemsOf(() => parse(`mcp:\n  key: \${secret:none}\n`))).toEqual([
-      `${join(temporary.path, 'agent/config.yaml')}:2:8: mcp.key: there is no secret none; set it: trunkline secret set none`,
+      `${join(temporary.path, 'agent/config.yaml')}:2:8: mcp.key: there is no secret none; set it: npx trunkline secret set none`,
     ]);
     expect(problemsOf(() => parse(`a: \${secret:no such}\n`))[0]).toContain(`expected \${secret:name}`);
     const other = { ...env, TRUNKLINE_SECRETS_KEY: 'another-key-of-at-least-32-letters' };
