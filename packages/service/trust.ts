@@ -107,7 +107,8 @@ function descriptionsFinding({ policy, tools }: TrustDeps): SecurityFinding {
     subject,
     state: 'warning',
     words: `nobody has accepted what ${[...open].join(', ')} says about itself, so tools with effects ask in every turn.`,
-    advice: 'Read and accept it on the page /trust, under Policy, or with "npx trunkline policy descriptions".',
+    advice:
+      'Read and accept it on the page /trust, under Policy, or with "npx trunkline policy descriptions".',
   };
 }
 
@@ -121,7 +122,8 @@ export function plainSecretsOf(file: string, table: OptionTable): SecurityFindin
       subject,
       state: 'warning',
       words: `${found.length} stand in plain text in ${file}: ${found.map(({ place }) => place).join(', ')}.`,
-      advice: 'Run "npx trunkline secret import" (--dry-run shows what it does), or "npx trunkline audit --fix".',
+      advice:
+        'Run "npx trunkline secret import" (--dry-run shows what it does), or "npx trunkline audit --fix".',
     };
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return { subject, state: 'ok', words: 'there is no .env.' };

@@ -164,7 +164,8 @@ export function checkPlainSecrets(options: ImportOptions): SecurityFinding {
       subject,
       state: 'warning',
       words: `${found.length} stand in plain text in ${files}.`,
-      advice: 'Run "npx trunkline secret import" (--dry-run shows what it does), or "npx trunkline audit --fix".',
+      advice:
+        'Run "npx trunkline secret import" (--dry-run shows what it does), or "npx trunkline audit --fix".',
       fix: async () =>
         `moved them into the store; the files as they were: ${await importSecrets(found, options)}.`,
     };

@@ -338,6 +338,22 @@ describeWithBrowser('the gallery of all parts', () => {
       expect(await ground()).toBe(light);
     });
 
+    it.each([
+      ['two rows on a phone', PHONE, 2],
+      ['one row on a desktop', DESKTOP, 1],
+    ])('gives a long title %s', async (_name, device, rows) => {
+      await open(device);
+      const title = gallery.page
+        .getByRole('listitem')
+        .getByText(/^A title so long.*phone$/)
+        .first();
+      const shown = await title.evaluate(
+        (element) =>
+          element.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(element).lineHeight),
+      );
+      expect(Math.round(shown)).toBe(rows);
+    });
+
     it('shows sections in a strip, services in a bar, the rest and the inspector in sheets, on a phone', async () => {
       await open(PHONE);
       const strip = gallery.page.getByRole('navigation', { name: 'Sections' });

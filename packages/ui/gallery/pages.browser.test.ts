@@ -67,7 +67,7 @@ describeWithBrowser('the first page', () => {
       const links = page.getByRole('main').getByRole('link');
       const targets = await links.evaluateAll((found) => found.map((link) => link.getAttribute('href')));
       const others = HEALTH[app].services.filter(({ name }) => name !== app).map(({ url }) => `${url}/`);
-      expect(targets.sort()).toEqual(['/docs', '/healthz', ...others].sort());
+      expect(targets.sort()).toEqual(['/docs', '/healthz', '/setup', ...others].sort());
     });
 
     it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {

@@ -11,8 +11,9 @@ export function ConsolePage() {
   return (
     <AgentShell pages={consolePages} section={shown.id}>
       <LiveProvider>
-        <Suspense fallback={<Loading />}>
-          <shown.Page key={shown.id} />
+        {/* By its key the part that is left goes at once: kept until the next is loaded, it would read the new address as its own. */}
+        <Suspense key={shown.id} fallback={<Loading />}>
+          <shown.Page />
         </Suspense>
       </LiveProvider>
     </AgentShell>

@@ -19,7 +19,10 @@ export function ConsolePage() {
       currentSection={section}
     >
       <LiveProvider>
-        <Suspense fallback={<Loading />}>{Page && <Page key={section} />}</Suspense>
+        {/* By its key the part that is left goes at once: kept until the next is loaded, it would read the new address as its own. */}
+        <Suspense key={section} fallback={<Loading />}>
+          {Page && <Page />}
+        </Suspense>
       </LiveProvider>
     </AppShell>
   );
