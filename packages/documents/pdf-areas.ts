@@ -50,7 +50,7 @@ export function inFrame(
   return [x * cosine + y * sine, y * cosine - x * sine];
 }
 
-export function intersection([left, bottom, right, top]: Box, [x, y, endX, endY]: Box): Box {
+function intersection([left, bottom, right, top]: Box, [x, y, endX, endY]: Box): Box {
   return [Math.max(left, x), Math.max(bottom, y), Math.min(right, endX), Math.min(top, endY)];
 }
 

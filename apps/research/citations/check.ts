@@ -3,7 +3,7 @@ import { mayBeEnglish, type Span } from '../text/sentences.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
 import { type ComparedToken, comparedTokens, quantityAt } from './quantities.ts';
-import { compareQuantities, readQuantities } from './quantity-comparison.ts';
+import { areWritten, compareQuantities, readQuantities } from './quantity-comparison.ts';
 import type { Quantity } from './quantity-joins.ts';
 import { type Notation, notationOf } from './quantity-words.ts';
 import { denies, lowerText, readingsOf, type Statement, statementOf, withoutNegation } from './statement.ts';
@@ -85,17 +85,19 @@ function isQuote(claim: Statement, sentence: Statement): boolean {
   return claim.tokens.every((token, at) => token.lower === sentence.tokens[at]?.lower);
 }
 
-/** The claim does not end within a quantity of the sentence: "30 N" of "30 N/m", "5" of "5 million". */
+/** The claim has the quantities of the sentence, and does not end within one: "30 N" of "30 N/m", "5" of "5 million", "5 mW" of "5 MW". */
 function endsWhole(claim: Statement, sentence: Statement, document: CheckedDocument): boolean {
   const { length } = claim.tokens;
-  const next = sentence.tokens[length];
-  if (next === undefined) return true;
-  if (next.joint !== undefined) return false;
+  if (sentence.tokens[length]?.joint !== undefined) return false;
   const last = claim.tokens.findLastIndex(({ kind }) => kind === 'number');
   if (last === -1) return true;
   const { notation } = document.inventory;
-  const [own, theirs] = [claim, sentence].map((each) => quantityAt(comparedTokens(each, notation), last));
-  return own?.end === theirs?.end;
+  const [own = [], theirs = []] = [claim, sentence].map((each) => comparedTokens(each, notation));
+  const isOther = own.some(({ quantity }, at) => {
+    const [token, other] = [own[at], theirs[at]];
+    return quantity !== undefined && token !== undefined && !areWritten(token, other);
+  });
+  return !isOther && quantityAt(own, last)?.end === quantityAt(theirs, last)?.end;
 }
 
 /** In any language: sentences that have the claim's words and differ from it in one figure, or in that one of them denies. */

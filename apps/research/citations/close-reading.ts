@@ -1,5 +1,5 @@
 import type { ComparedToken } from './quantities.ts';
-import { compareQuantities, haveCommonMeasure } from './quantity-comparison.ts';
+import { areWritten, compareQuantities, haveCommonMeasure } from './quantity-comparison.ts';
 import { readingsOf } from './statement.ts';
 import { areOpposites, areSynonyms } from './synonyms.ts';
 
@@ -217,7 +217,7 @@ const ABOUT = words('about around some approximately roughly circa');
 
 function isSame(token: ComparedToken, other: ComparedToken | undefined): boolean {
   if (other === undefined) return false;
-  if (token.lower === other.lower) return true;
+  if (areWritten(token, other)) return true;
   if (token.quantity !== undefined && other.quantity !== undefined)
     return (
       compareQuantities(token.quantity, other.quantity) === 'same' &&

@@ -34,14 +34,12 @@ function withQuantities(tokens: readonly Token[], notation: Notation): ComparedT
       at += 1;
       continue;
     }
-    const lower = parts
-      .slice(at, own.quantity.end)
-      .map((token) => token.lower)
-      .join(' ');
+    const words = parts.slice(at, own.quantity.end);
+    const lower = words.map((token) => token.lower).join(' ');
     const { kind } = parts[own.quantity.at] ?? first;
     compared.push({
       ...first,
-      text: lower,
+      text: words.map(({ text }) => text).join(' '),
       lower,
       stem: lower,
       kind,
@@ -228,6 +226,8 @@ function measured(
     if (compound !== undefined) ({ values, end, scale, isSure } = compound);
   }
   const { measures, length } = unitsBehind(tokens, end, number, notation);
+  // Some write it for gigabytes.
+  if (BITS.test(tokens[end]?.text ?? '')) isSure = false;
   // A symbol of a scale may be that of a unit too: "1.2m".
   const sign = number.isArticle ? undefined : scaleSign(tokens[end] ?? { text: '' }, isEnglish);
   const isMoney = isCurrency(tokens[number.at - 1]) || isCurrency(tokens[end + 1]);
@@ -310,6 +310,8 @@ const SIGNS: Readonly<Record<string, number>> = {
   億: 1e8,
   兆: 1e12,
 };
+
+const BITS = /^[kKMGT]b$/;
 
 function isCurrency(token: Token | undefined): boolean {
   return /^\p{Sc}$/u.test(token?.text ?? '');

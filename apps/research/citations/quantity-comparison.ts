@@ -55,11 +55,23 @@ export function readQuantities(
 }
 
 function readingOf(token: ComparedToken, other: ComparedToken | undefined): Comparison | undefined {
-  if (token.lower === other?.lower) return 'same';
+  if (areWritten(token, other)) return 'same';
   if (token.quantity === undefined || other?.quantity === undefined) return undefined;
   const compared = compareQuantities(token.quantity, other.quantity);
   // What is about so much on the page may be another number.
   return compared === 'same' && other.quantity.isRough && !token.quantity.isRough ? 'open' : compared;
+}
+
+/** Whether both are the same words; in a quantity capitals count: "5 mW" is not 5 MW. */
+export function areWritten(token: ComparedToken, other: ComparedToken | undefined): boolean {
+  if (token.lower !== other?.lower) return false;
+  return token.quantity === undefined || other.quantity === undefined || sameUnit(token.text, other.text);
+}
+
+/** But for words that begin a sentence, or that are written in capitals as a whole name is: "5 Million", "About 5 km". */
+function sameUnit(one: string, other: string): boolean {
+  const symbols = (text: string) => text.split(' ').filter((word) => /^\p{L}{1,3}[²³]?$/u.test(word));
+  return symbols(one).join(' ') === symbols(other).join(' ');
 }
 
 /** Whether the units of both are known, so that comparing them says all. */
@@ -130,7 +142,11 @@ function comparisonsOf(
           return [compared !== 'other' || isDifference || isNear ? 'open' : 'other'];
         }
         if (compared === 'same') return [isLikely ? 'same' : 'open'];
-        return [isDifference || isTurned || isBinary(left, value / exact) ? 'open' : compared];
+        return [
+          isDifference || isTurned || isBinary(left, value / exact, claim.isSure && page.isSure)
+            ? 'open'
+            : compared,
+        ];
       }),
     );
   });
@@ -140,10 +156,10 @@ function comparisonsOf(
 const DEGREES_APART = 1.5;
 const ROUGH_DEGREES = 2;
 
-/** Many write GB for GiB. */
-function isBinary({ kind }: Measure, ratio: number): boolean {
+/** Many write GB for GiB, and some Gb for GB, which is not sure then. */
+function isBinary({ kind }: Measure, ratio: number, isSure: boolean): boolean {
   if (kind !== 'data' || !(ratio > 0)) return false;
-  const most = [1, 2, 3, 4].map((power) => (1024 / 1000) ** power);
+  const most = [1, 2, 3, 4].map((power) => (1024 / 1000) ** power).concat(isSure ? [] : [8]);
   return most.some((each) => [each, 1 / each].some((other) => Math.abs(ratio / other - 1) < ROUNDED_SAME));
 }
 

@@ -128,6 +128,8 @@ describe('claims by somebody who had not read the rules', () => {
     ['inches', 'The new wheel is 28′ across.', 'The new wheel is 28″ across.'],
     ['hours', 'The old film lasts 5 h in all.', 'The old film lasts 2:05 h in all.'],
     ['a rise', 'The old pond warmed by 41 °F in May.', 'The old pond warmed by 5 °C in May.'],
+    ['a capital', 'The old lamp takes 5 mW of power.', 'The old lamp takes 5 MW of power.'],
+    ['bits', 'The new link carries 1 GB/s of data.', 'The new link carries 1 Gb/s of data.'],
     ['a permille', 'The salt of it is 35 % at sea.', 'The salt of it is 35 ‰ at sea.'],
   ])('are not said to hold where a mark or word at the figure differs: %s', (_, claim, words) => {
     expect(verdictOn(claim, page(words))).not.toBe('holds');
@@ -137,6 +139,7 @@ describe('claims by somebody who had not read the rules', () => {
     ['energy', 'The stove gives 172.8 MJ of heat.', 'The stove gives 48 kWh of heat.'],
     ['fuel', 'The van goes for 12.5 km/l in town.', 'The van goes for 8 l/100 km in town.'],
     ['binary units', 'The card stores 64 GB of data.', 'The card stores 64 GiB of data.'],
+    ['bits for bytes', 'The card has 16 Gb of memory.', 'The card has 16 GB of memory.'],
     ['cold', 'The hut is at about 0 °F at night.', 'The hut is at −18 °C at night.'],
     ['another figure of it', 'The line lies at 457 THz.', 'The line lies at 656.3 nm, or 4.57e14 Hz.'],
     ['an unknown unit', 'The bolt takes 45 Nm of force.', 'The bolt takes 45 N·m of force.'],

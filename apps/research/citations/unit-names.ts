@@ -219,12 +219,17 @@ const SYMBOL = new RegExp(
   'u',
 );
 
-/** Symbols without a prefix of thousands; feet and inches share their signs with minutes and seconds. */
+/** Symbols that are read as they stand, capitals included; feet and inches share their signs with minutes and seconds. */
 const SINGLE: Readonly<Record<string, readonly Measure[]>> = {
   KiB: [{ kind: 'data', factors: [2 ** 10] }],
   MiB: [{ kind: 'data', factors: [2 ** 20] }],
   GiB: [{ kind: 'data', factors: [2 ** 30] }],
   TiB: [{ kind: 'data', factors: [2 ** 40] }],
+  kb: [{ kind: 'data', factors: [1e3 / 8] }],
+  Kb: [{ kind: 'data', factors: [1e3 / 8] }],
+  Mb: [{ kind: 'data', factors: [1e6 / 8] }],
+  Gb: [{ kind: 'data', factors: [1e9 / 8] }],
+  Tb: [{ kind: 'data', factors: [1e12 / 8] }],
   Å: [{ kind: 'length', factors: [1e-10] }],
   psi: [{ kind: 'pa', factors: [6894.757] }],
   atm: [{ kind: 'pa', factors: [101_325] }],

@@ -138,14 +138,14 @@ function nameOf(name: string, isEnglish: boolean): ReturnType<typeof measuresAt>
 }
 
 function plainAt(words: readonly UnitWord[], at: number, isEnglish: boolean): ReturnType<typeof measuresAt> {
+  const signs = measuresOfSign(words[at]?.text ?? '');
+  if (signs.length > 0) return { measures: signs, length: 1 };
   for (let length = LONGEST; length > 0; length -= 1) {
     const name = words.slice(at, at + length).map(({ lower }) => lower);
     const measures = name.length < length ? [] : measuresNamed(name.join(' '), isEnglish);
     if (measures.length > 0) return { measures, length };
   }
   const { text = '', lower = '' } = words[at] ?? {};
-  const signs = measuresOfSign(text);
-  if (signs.length > 0) return { measures: signs, length: 1 };
   const symbol = measureOfSymbol(text);
   if (symbol !== undefined) return { measures: [symbol], length: 1 };
   const unit = unitOf(lower, isEnglish);
