@@ -53,7 +53,7 @@ export const mostTools = 1024;
 /** The body of a chat completion request; fields that OpenAI's API does not have are ignored. */
 export const completionRequest = z.looseObject({
   model: z.string().default(''),
-  messages: z.array(message).min(1),
+  messages: z.array(message).min(1, 'needs at least one message'),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   tools: z.array(tool).max(mostTools, `at most ${mostTools} tools`).nullish(),

@@ -13,7 +13,7 @@ export const askMe: Intent = {
       /^ask (?:me|the human|the user)\s+(?:(for|about|to)\s+)?(.+)$/i.exec(trimPhrase(clause)) ?? [];
     if (rest === undefined) return undefined;
     const wish = toSecondPerson(rest);
-    return askHuman(lead === 'to' ? `Would you please ${wish}?` : `Please tell me: ${wish}?`, situation);
+    return askHuman(lead === 'to' ? `Would you please ${wish}?` : `Please tell me ${wish}.`, situation);
   },
 };
 
