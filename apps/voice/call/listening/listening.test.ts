@@ -227,6 +227,17 @@ describe('the input', () => {
     expect(lengths.length).toBe(again + 1);
   });
 
+  it('waits a little longer where the voice fades away', async () => {
+    const { input, hear, lengths } = open();
+    await hear(speechOf('hello there'));
+    const before = lengths.length;
+    const faint = new Float32Array(512);
+    input.accept(faint, 0.3);
+    expect(lengths.length).toBe(before);
+    input.accept(faint, 0.3);
+    expect([input.speaking, lengths.length]).toEqual([true, before + 1]);
+  });
+
   it('reports what may be all, before the silence is a pause, and where the caller goes on', async () => {
     const heard: number[] = [];
     const { input, hear, likelyEnds } = open();
