@@ -55,8 +55,6 @@ const [remoteShare, remoteFreeMs] = [3, 2000];
 const pauseMs = 200;
 /** Silences between words are mostly shorter: recognition starts before the pause is certain. With less silence after them the last words are also understood better. Where each transcript costs as much as the whole utterance, half as many are made in vain. */
 const [likelyPauseMs, costlyLikelyPauseMs] = [64, 128];
-/** Below this the first quiet window is enough. Above it the voice may fade away in a soft consonant, without which "locked" is understood as "lock". */
-const surelyQuiet = 0.2;
 /** After this much, the transcript so far stands, and only what follows is recognised. */
 const settleAfterMs = 20_000;
 const endOfTurnSamples = 8 * 16_000;
@@ -162,7 +160,7 @@ export class SpeechInput {
     if (utterance === undefined) return;
     if (this.#activity.speaking) {
       if (this.silenceMs === 0) measure(utterance, window, probability);
-      this.#whileSpeaking(utterance, probability);
+      this.#whileSpeaking(utterance);
     } else {
       if (wasSpeaking) utterance.earlierSpeechMs += this.#activity.speechMs;
       this.#whilePausing(utterance);
@@ -205,14 +203,13 @@ export class SpeechInput {
     utterance.pause = newPause();
   }
 
-  #whileSpeaking(utterance: UserUtterance, probability: number): void {
+  #whileSpeaking(utterance: UserUtterance): void {
     if (this.#recording.isFull) this.#settle(utterance);
     if (utterance.live?.isHeard) {
       this.#updateLive(utterance, utterance.live.transcript);
       return;
     }
-    const freeMs = probability < surelyQuiet ? windowMs : likelyPauseMs;
-    const likelyMs = this.#deps.recognizer.isCostly ? costlyLikelyPauseMs : freeMs;
+    const likelyMs = this.#deps.recognizer.isCostly ? costlyLikelyPauseMs : likelyPauseMs;
     if (this.silenceMs === 0) this.#dropAhead(utterance);
     else if (this.silenceMs >= likelyMs && this.#isWithinBudget(utterance))
       utterance.ahead ??= this.#recognizeAhead(utterance);
