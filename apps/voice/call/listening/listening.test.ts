@@ -218,7 +218,7 @@ describe('the input', () => {
     const { input, hear, lengths } = open();
     await hear(speechOf('hello there'));
     const before = lengths.length;
-    await hear(silenceOf(32));
+    await hear(silenceOf(64));
     expect([input.speaking, lengths.length]).toEqual([true, before + 1]);
     await hear(speechOf('my friend'));
     const again = lengths.length;
@@ -236,7 +236,7 @@ describe('the input', () => {
     };
     input.setEndOfTurnModels(undefined, { judge });
     await hear(speechOf('hello there'));
-    await hear(silenceOf(32));
+    await hear(silenceOf(64));
     expect([input.speaking, likelyEnds]).toEqual([true, [{ text: 'hello there', finished: 0.8 }]]);
     await hear(speechOf('my friend'));
     expect(likelyEnds.slice(1)).toEqual([undefined]);

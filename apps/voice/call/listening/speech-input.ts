@@ -54,7 +54,7 @@ const [remoteShare, remoteFreeMs] = [3, 2000];
 /** A pause of this length is worth a final transcript of what came before it. */
 const pauseMs = 200;
 /** Silences between words are mostly shorter: recognition starts before the pause is certain. With less silence after them the last words are also understood better. Where each transcript costs as much as the whole utterance, half as many are made in vain. */
-const [likelyPauseMs, costlyLikelyPauseMs] = [32, 128];
+const [likelyPauseMs, costlyLikelyPauseMs] = [64, 128];
 /** After this much, the transcript so far stands, and only what follows is recognised. */
 const settleAfterMs = 20_000;
 const endOfTurnSamples = 8 * 16_000;
