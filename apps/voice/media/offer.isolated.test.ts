@@ -64,7 +64,7 @@ describe('POST /api/offer', () => {
     expect(audio).toContain('a=ptime:10\r\n');
     const received = await waitFor(async () => {
       const reports: { type: string; packetsReceived?: number; jitterBufferEmittedCount?: number }[] = [];
-      (await caller.connection.getStats()).forEach((report) => reports.push(report));
+      (await caller.connection.getStats()).forEach((report) => void reports.push(report));
       const inbound = reports.find(({ type }) => type === 'inbound-rtp');
       return (inbound?.packetsReceived ?? 0) > 100 ? inbound : undefined;
     });
