@@ -91,7 +91,9 @@ describe.each(Object.entries(settings))(
     });
 
     it('says in the log when anybody may drive the agent', () => {
-      const warned = agent.log.some((line) => line.includes('set A2A_AUTH_TOKEN to close it'));
+      const warned = agent.log.some((line) =>
+        line.includes('A2A is open: anyone who reaches this port can drive the agent'),
+      );
       expect(warned).toBe(!wants.bearer && !wants.key);
     });
   },
