@@ -41,6 +41,9 @@ describe('a document that cannot be read', () => {
       odt(`${'<a>'.repeat(300_000)}${'</a>'.repeat(300_000)}`),
       'deep in each other',
     ],
+    ['tags without an end', 'a.odt', odt('<a'.repeat(1_000_000)), 'its part content.xml ends in the middle'],
+    ['beginnings alone', 'a.odt', odt(`<a>${'<'.repeat(3_000_000)}</a>`), 'deep in each other'],
+    ['a very long name', 'a.odt', odt(`<${'a'.repeat(3_000_000)}></a>`), 'ends in the middle'],
     ['no main part', 'a.epub', zipOf({ mimetype: 'application/epub+zip' }), 'no part META-INF/container.xml'],
     [
       'half of it',

@@ -57,12 +57,15 @@ export function markupOf(bytes: Uint8Array, name: string): string {
   const part = `its part ${name}`;
   if (text.trim() === '') throw damaged(`${part} is empty`);
   if (!/^\s*</.test(text)) throw damaged(`${part} holds something else`);
-  const root = /<([\p{L}_][\p{L}\p{N}_.:-]*)[^>]*>/u.exec(text);
-  const [opening = '', tag = ''] = root ?? [];
-  const end = text.slice(-LONGEST_END).replace(/<!--[\s\S]*?-->/g, '');
-  const isWhole =
-    end.trimEnd().endsWith('>') && (opening.endsWith('/>') || new RegExp(`</${tag}\\s*>\\s*$`).test(end));
-  if (root === null || !isWhole) throw damaged(`${part} ends in the middle`);
+  const end = text
+    .slice(-LONGEST_END)
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .trimEnd();
+  // Before a tag is looked for: without its end each beginning would be read to the end of the text.
+  if (!end.endsWith('>')) throw damaged(`${part} ends in the middle`);
+  const [opening = '', tag = ''] = /<([\p{L}_][\p{L}\p{N}_.:-]*)[^>]*>/u.exec(text) ?? [];
+  const isWhole = opening.endsWith('/>') || end.slice(0, -1).trimEnd().endsWith(`</${tag}`);
+  if (tag === '' || !isWhole) throw damaged(`${part} ends in the middle`);
   if (/^html$/i.test(tag)) throw damaged(`${part} holds a web page`);
   if (depthOf(text) > DEEPEST) throw damaged(`${part} has elements more than ${DEEPEST} deep in each other`);
   return text;
@@ -73,11 +76,13 @@ const LONGEST_END = 2000;
 /** At most; a ">" in an attribute makes it one deeper at times. */
 function depthOf(text: string): number {
   let [depth, deepest] = [0, 0];
+  let end = text.indexOf('>');
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at + 1)) {
     const next = text[at + 1];
     if (next === '/') depth -= 1;
     else if (next !== '!' && next !== '?') {
-      const end = text.indexOf('>', at);
+      // What was found counts for all that begins before it: a text of "<" alone is read once.
+      if (end !== -1 && end < at) end = text.indexOf('>', at);
       if (text[end - 1] !== '/') depth += 1;
       if (depth > deepest) deepest = depth;
     }

@@ -3,7 +3,6 @@ import { useApi } from '../api/ApiProvider.tsx';
 import { type ApiError, type ApiRequest, asApiError } from '../api/api.ts';
 import type { StreamState } from '../api/eventStream.ts';
 import { type ToastContent, useToast } from '../components/Toasts.tsx';
-import { retryDelay } from './retry.ts';
 
 const NOTHING = {
   key: undefined,
@@ -28,6 +27,27 @@ export interface Resource<Body> {
 interface ResourceOptions extends Pick<ApiRequest, 'accept'> {
   /** Asks again after this time, while the page is in view. */
   refreshMs?: number;
+}
+
+const FIRST_RETRY_MS = 3000;
+const LONGEST_RETRY_MS = 30_000;
+/** Pages that failed together do not ask again together. */
+const RETRY_SPREAD = 0.2;
+
+/**
+ * After how long to ask again what failed so many times in a row, each time later. Undefined where nothing will have changed:
+ * for a service that starts again or a network that changes nobody should have to reload the page, but a mistake stays one.
+ */
+export function retryDelay(
+  { status, code }: Pick<ApiError, 'status' | 'code'>,
+  failures: number,
+  chance = Math.random(),
+): number | undefined {
+  const mayPass =
+    (status === 0 && code !== 'UNEXPECTED') || status === 502 || status === 503 || status === 504;
+  if (!mayPass) return undefined;
+  const delay = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, Math.min(failures - 1, 10)));
+  return Math.round(delay * (1 + RETRY_SPREAD * chance));
 }
 
 /** Something the service holds, loaded when shown, and again as often as asked, or where the service did not answer. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { answerError, asApiError, unreachedError } from '../api/api.ts';
-import { retryDelay } from './retry.ts';
+import { retryDelay } from './useResource.ts';
 
 it('asks again ever later where the service did not answer', () => {
   const away = unreachedError(new TypeError('fetch failed'));
