@@ -12,8 +12,8 @@ const drop = () => undefined;
 const logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => logger };
 
 describe('voice activity', () => {
-  const feed = (tracker: VoiceActivity, probability: number, windows: number) =>
-    Array.from({ length: windows }, () => tracker.accept(probability)).filter(Boolean).length;
+  const feed = (tracker: VoiceActivity, probability: number, windows: number, power = 0.01) =>
+    Array.from({ length: windows }, () => tracker.accept(probability, power)).filter(Boolean).length;
 
   it('begins after 200 ms of voice, not with a click', () => {
     const tracker = new VoiceActivity();
@@ -45,6 +45,24 @@ describe('voice activity', () => {
     expect([tracker.silenceMs, tracker.quietMs, tracker.speaking]).toEqual([18 * 32, 5 * 32, false]);
     feed(tracker, 0.9, 6);
     expect([tracker.silenceMs, tracker.quietMs, tracker.speaking]).toEqual([0, 0, true]);
+  });
+
+  it('likely ends where the voice fades, before the detector is sure', () => {
+    const tracker = new VoiceActivity();
+    const silences = (windows: number, probability: number, power: number) => {
+      feed(tracker, probability, windows, power);
+      return [tracker.likelySilenceMs, tracker.silenceMs];
+    };
+    expect(silences(20, 0.95, 0.01)).toEqual([0, 0]);
+    // A soft consonant within a word is one that the detector is sure of, or louder than the room.
+    expect(silences(1, 0.95, 0.000_001)).toEqual([0, 0]);
+    expect(silences(1, 0.7, 0.000_1)).toEqual([0, 0]);
+    expect(silences(2, 0.7, 0.000_001)).toEqual([64, 0]);
+    expect(silences(1, 0.2, 0.000_001)).toEqual([96, 32]);
+    expect(silences(1, 0.8, 0.01)).toEqual([0, 0]);
+    // Each stretch has its own loudness: after a pause somebody goes on softly.
+    feed(tracker, 0.1, 10, 0);
+    expect(silences(12, 0.7, 0.000_001)).toEqual([0, 0]);
   });
 
   it('does not take uncertain sound for speech', () => {

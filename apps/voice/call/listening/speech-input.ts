@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { meanSquare } from '../../speech/audio/samples.ts';
 import type { SmartTurn, TurnDetector } from '../../speech/frame-models.ts';
 import type { LiveUtterance, Recognizer } from '../../speech/recognition/recognizer.ts';
 import { SpeechError } from '../../speech/speech-error.ts';
@@ -16,14 +17,7 @@ import {
   type Recognized,
   type UserUtterance,
 } from './user-utterance.ts';
-import {
-  decibelsOf,
-  likelyWindows,
-  meanSquare,
-  Recording,
-  VoiceActivity,
-  windowMs,
-} from './voice-activity.ts';
+import { decibelsOf, likelyWindows, Recording, VoiceActivity, windowMs } from './voice-activity.ts';
 
 export interface SpeechInputDeps {
   /** The call; the recognizer serves calls in turn. */
@@ -151,9 +145,10 @@ export class SpeechInput {
 
   accept(window: Float32Array, probability: number): void {
     const wasSpeaking = this.#activity.speaking;
-    const started = this.#activity.accept(probability);
+    const power = meanSquare(window);
+    const started = this.#activity.accept(probability, power);
     this.#recording.add(window, probability);
-    this.#newest = [...this.#newest, meanSquare(window)].slice(-likelyWindows);
+    this.#newest = [...this.#newest, power].slice(-likelyWindows);
     this.#utterance?.live?.push(window);
     if (started) this.#start();
     const utterance = this.#utterance;
@@ -210,8 +205,9 @@ export class SpeechInput {
       return;
     }
     const likelyMs = this.#deps.recognizer.isCostly ? costlyLikelyPauseMs : likelyPauseMs;
-    if (this.silenceMs === 0) this.#dropAhead(utterance);
-    else if (this.silenceMs >= likelyMs && this.#isWithinBudget(utterance))
+    const { likelySilenceMs } = this.#activity;
+    if (likelySilenceMs === 0) this.#dropAhead(utterance);
+    else if (likelySilenceMs >= likelyMs && this.#isWithinBudget(utterance))
       utterance.ahead ??= this.#recognizeAhead(utterance);
     const dueMs = utterance.interimAtMs === 0 ? firstInterimMs : utterance.interimAtMs + interimEveryMs;
     const isDue = !utterance.interimPending && this.totalSpeechMs >= dueMs;

@@ -1,8 +1,8 @@
-import { concatSamples } from '../../speech/audio/samples.ts';
+import { concatSamples, meanSquare } from '../../speech/audio/samples.ts';
 import { soundWindow, type TurnSoFar } from '../../speech/ending/turn-model.ts';
 import type { LiveUtterance } from '../../speech/recognition/recognizer.ts';
 import type { Tone } from '../turns/endpointing.ts';
-import { meanSquare, windowMs } from './voice-activity.ts';
+import { windowMs } from './voice-activity.ts';
 
 /** What the caller says until the turn controller takes it. */
 export interface UserUtterance {

@@ -96,3 +96,7 @@ export class SoundError extends Error {
     this.name = 'SoundError';
   }
 }
+
+export function meanSquare(window: Float32Array): number {
+  return window.reduce((sum, sample) => sum + sample * sample, 0) / window.length;
+}

@@ -143,3 +143,44 @@ it('a sentence in pieces begins when its end will come in time', async () => {
   expect(pieces).toBe(3);
   expect(asked.length).toBe(3);
 });
+
+/** Speaks the sound and gives what is heard of it. */
+async function heardOf(samples: number[]): Promise<number[]> {
+  const voice = createLocalVoice({
+    backend: 'test',
+    warnings: new SpeechWarnings(loggerInto([])),
+    choose: () => ({ voice: 'test', language: 'a' }),
+    host: {
+      threads: 1,
+      ask: async <Value>() => ({ samples: Float32Array.from(samples), sampleRate, workMs: 1 }) as Value,
+      close: async () => undefined,
+    },
+  });
+  const heard: number[] = [];
+  for await (const frame of voice.speak({ text: 'Sure.' })) heard.push(...frame.samples);
+  return heard.map((sample) => Math.round((sample / 32_767) * 100) / 100);
+}
+
+it('starts with its first consonant, not with the click and the noise of the model', async () => {
+  const of = (length: number, level: number) => Array.from({ length }, () => level);
+  const [click, noise, fricative, vowel] = [of(10, 0.03), of(60, 0.01), of(40, 0.02), of(100, 0.5)];
+  const end = of(20, 0);
+  // Ten milliseconds of the noise stay.
+  const heard = [...of(10, 0.01), ...fricative, ...vowel, ...end];
+  expect(await heardOf([...click, ...noise, ...fricative, ...vowel, ...end])).toEqual(heard);
+  expect(await heardOf([...click, ...noise, ...of(30, 0.01), ...vowel])).toEqual([...of(10, 0.01), ...vowel]);
+  // A plosive of one window is loud enough, and two soft windows are no click.
+  expect(await heardOf([...noise, ...of(10, 0.06), ...vowel])).toEqual([
+    ...of(10, 0.01),
+    ...of(10, 0.06),
+    ...vowel,
+  ]);
+  expect(await heardOf([...noise, ...of(20, 0.04), ...noise, ...vowel])).toEqual([
+    ...of(10, 0.01),
+    ...of(20, 0.04),
+    ...noise,
+    ...vowel,
+  ]);
+  expect(await heardOf(of(200, 0))).toEqual([]);
+  expect(await heardOf(of(5, 0.5))).toEqual(of(5, 0.5));
+});

@@ -1,12 +1,19 @@
 import { CircuitBreaker } from '@trunkline/std';
-import { type AudioFrame, toInt16 } from '../../audio/samples.ts';
+import { type AudioFrame, meanSquare, toInt16 } from '../../audio/samples.ts';
 import type { SpeechWarnings } from '../../warnings.ts';
 import type { WorkerHost } from '../../worker/host.ts';
 import { BehindError, type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesizer.ts';
 import { normalise } from './normalise.ts';
 
-/** Softer is silence: -46 dB of full scale. */
+/** Softer is silence after speech: -46 dB of full scale. */
 const silent = 0.005;
+
+/**
+ * Where speech starts, in shares of the loudest window's amplitude. Piper's sound begins with a click of one window (up
+ * to 1/13) and 40 to 80 ms of noise, for which nobody should wait: speech is a `loud` window, or two of at least
+ * `speech` in a row, with the soft consonant before them.
+ */
+const onset = { windowSeconds: 0.01, loud: 1 / 11, speech: 1 / 14, consonant: 1 / 40 };
 
 /** The first piece is short, so that the caller hears something soon. */
 const shortFirst = 60;
@@ -29,7 +36,7 @@ interface LocalVoiceOptions {
 }
 
 /** Seconds of silence kept around a piece, and at the start, for which somebody waits. */
-const pauses = { start: 0.005, before: 0.02, afterWord: 0.03, afterClause: 0.12, afterSentence: 0.28 };
+const pauses = { start: 0.01, before: 0.04, afterWord: 0.03, afterClause: 0.12, afterSentence: 0.28 };
 
 /**
  * A local voice. It speaks piece by piece, so that callers take turns and the first sound comes early. While more
@@ -136,11 +143,24 @@ function trimSilence(
   sampleRate: number,
   keep: { before: number; after: number },
 ): Float32Array {
-  const first = samples.findIndex((sample) => Math.abs(sample) > silent);
-  if (first < 0) return samples.subarray(0, 0);
   const last = samples.findLastIndex((sample) => Math.abs(sample) > silent);
-  const from = Math.max(0, first - Math.round(keep.before * sampleRate));
+  if (last < 0) return samples.subarray(0, 0);
+  const from = Math.max(0, speechStart(samples, sampleRate) - Math.round(keep.before * sampleRate));
   return samples.subarray(from, Math.min(samples.length, last + 1 + Math.round(keep.after * sampleRate)));
+}
+
+function speechStart(samples: Float32Array, sampleRate: number): number {
+  const length = Math.round(onset.windowSeconds * sampleRate);
+  const levels = Array.from({ length: Math.ceil(samples.length / length) }, (_, index) =>
+    Math.sqrt(meanSquare(samples.subarray(index * length, (index + 1) * length))),
+  );
+  const loudest = Math.max(...levels);
+  const isSpeech = (level = 0) => level >= loudest * onset.speech;
+  let start = levels.findIndex(
+    (level, index) => level >= loudest * onset.loud || (isSpeech(level) && isSpeech(levels[index + 1])),
+  );
+  while (start > 0 && (levels[start - 1] ?? 0) >= loudest * onset.consonant) start -= 1;
+  return start * length;
 }
 
 export interface UtteranceWork {
