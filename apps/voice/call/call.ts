@@ -292,6 +292,7 @@ export class Call implements VoiceSession {
     return new SpeechPlayer({
       speaker: line.speaker,
       voice: (utterance, signal) => speechCache.say(utterance, this.#speechRequest(signal)),
+      openings: speechCache.openingsIn(() => this.#speechRequest(this.#closing.signal)),
       clock,
       timeoutMs: settings.speechTimeoutMs,
       onQueued: () => this.#turns.onUtteranceQueued(),

@@ -310,6 +310,44 @@ describe('a conversation', () => {
     await stage.until(() => stage.heard().endsWith('Here I am.'));
   });
 
+  it('synthesizes the first words while those that follow are being written', async () => {
+    const { made, voices } = recordedVoices();
+    const answers = [
+      { to: 'capital', text: 'The capital of France is Paris and it lies on a river.', every: 400 },
+      { to: 'weather', text: 'It is sunny here today. Bye.', every: 400 },
+    ];
+    const stage = await openCall({ answers, voices, behavior: { micro_ack: false } });
+    const ask = async (question: string) => {
+      made.length = 0;
+      const [sentBefore, wordsBefore] = [
+        stage.caller.received.length,
+        stage.caller.texts('bot-tts-text').length,
+      ];
+      await stage.say(question);
+      const words = () => stage.caller.texts('bot-tts-text').slice(wordsBefore).join(' ');
+      await stage.until(() => /(river|Bye)\.$/.test(words()));
+      await stage.pass(1000);
+      const sent = stage.caller.received.slice(sentBefore);
+      const atOf = (wanted: string) => sent.find(({ message }) => message.type === wanted)?.at ?? Number.NaN;
+      const wordsUntil = (at: number) => Math.round((at - atOf('bot-llm-started')) / 400);
+      return {
+        texts: made.map(({ text }) => text),
+        synthesizedAfter: wordsUntil(made[0]?.at ?? Number.NaN),
+        heardAfter: wordsUntil(atOf('bot-started-speaking')),
+        words: words(),
+      };
+    };
+    const first = await ask('What is the capital?');
+    expect(first).toMatchObject({ synthesizedAfter: 4, heardAfter: 6 });
+    // Where the sentence ends soon the guess was wrong, and nothing of it is heard.
+    const short = await ask('How is the weather?');
+    expect(short.texts.slice(0, 2)).toEqual(['It is sunny', 'It is sunny here today.']);
+    expect(short.words).toBe('It is sunny here today. Bye.');
+    await ask('And what is the capital?');
+    // A usual opening is heard before two words more are there.
+    expect(await ask('So what is the capital?')).toMatchObject({ heardAfter: 4, words: first.words });
+  });
+
   it('goes on by text when the voice fails', async () => {
     const voices = (clock: Stage['clock']) => {
       const scripted = scriptedVoices(clock);

@@ -65,13 +65,14 @@ export class Reply {
   readonly #controller = new AbortController();
   readonly #committed = Promise.withResolvers<void>();
   readonly #transcript = new ReplyTranscript();
-  readonly #splitter = new ClauseSplitter({ startsEarly: true });
+  readonly #splitter: ClauseSplitter;
   readonly #watchdog: Alarm;
   #phase: 'preemptive' | 'committed' | 'finished' | 'abandoned' = 'preemptive';
   /** What waits for `commit`. */
   #deferred: (() => void)[] = [];
-  /** The first utterance of a preemptive reply. */
+  /** The first utterance, from when its words are likely until it is said. */
   #prepared: UtterancePlayout | undefined;
+  #isFirst = true;
   /** The model has ended. */
   #generated = false;
   #openUtterances = 0;
@@ -91,6 +92,8 @@ export class Reply {
     this.saidAt = deps.saidAt;
     this.marks = deps.marks;
     this.#watchdog = new Alarm(deps.clock);
+    const isReady = (clause: string) => deps.player.isReady(spokenText(clause, deps.language()));
+    this.#splitter = new ClauseSplitter({ startsEarly: true, isReady });
     void this.#run();
   }
 
@@ -114,10 +117,8 @@ export class Reply {
     this.#watchdog.cancel();
     this.#deferred = [];
     // What is queued is the player's to cut, which knows how much of it was heard.
-    if (wasPreemptive) {
-      this.#prepared?.cancel();
-      return;
-    }
+    this.#prepared?.cancel();
+    if (wasPreemptive) return;
     this.#deps.fillers.stop();
     for (const call of this.#transcript.openCalls)
       this.#deps.send({
@@ -200,6 +201,8 @@ export class Reply {
       this.#deps.fillers.onText();
       this.#deps.send({ type: 'bot-llm-text', data: { text } });
     });
+    const { likelyFirst } = this.#splitter;
+    if (likelyFirst !== undefined) this.#prepareFirst(likelyFirst);
     for (const clause of clauses) this.#sayClause(clause);
   }
 
@@ -253,14 +256,39 @@ export class Reply {
     for (const clause of this.#splitter.flush()) this.#sayClause(clause);
   }
 
-  #sayClause({ text, start, end }: Clause): void {
-    const spoken = spokenText(text, this.#deps.language());
-    if (this.#deps.spoken && isSayable(spoken)) this.#sayAloud({ text, start, end }, spoken);
-    else this.#onceCommitted(() => this.#hear(end));
+  #sayClause(clause: Clause): void {
+    const spoken = this.#spokenOf(clause);
+    if (spoken !== undefined) this.#sayAloud(clause, spoken);
+    else this.#onceCommitted(() => this.#hear(clause.end));
   }
 
-  #sayAloud({ text, start, end }: Clause, spoken: string): void {
-    const utterance: Utterance = {
+  /** Undefined: there is nothing to be said. */
+  #spokenOf({ text }: Clause): string | undefined {
+    const spoken = spokenText(text, this.#deps.language());
+    return this.#deps.spoken && isSayable(spoken) ? spoken : undefined;
+  }
+
+  #sayAloud(clause: Clause, spoken: string): void {
+    this.#openUtterances += 1;
+    if (this.#isFirst) this.#prepareFirst(clause);
+    const utterance = (this.#isFirst && this.#prepared) || this.#utteranceOf(clause, spoken);
+    this.#isFirst = false;
+    this.#onceCommitted(() => {
+      if (utterance === this.#prepared) this.#prepared = undefined;
+      this.#deps.player.say(utterance);
+    });
+  }
+
+  /** Synthesizes the first clause while it may still change. */
+  #prepareFirst(clause: Clause): void {
+    const spoken = this.#spokenOf(clause);
+    if (spoken === undefined || spoken === this.#prepared?.utterance.text) return;
+    this.#prepared?.cancel();
+    this.#prepared = this.#deps.player.prepare(this.#utteranceOf(clause, spoken));
+  }
+
+  #utteranceOf({ text, start, end }: Clause, spoken: string): Utterance {
+    return {
       text: spoken,
       opening: start === 0,
       onSynthesized: () => this.marks.note('first_speech_ms'),
@@ -270,11 +298,6 @@ export class Reply {
       // An utterance that never started says nothing about the text before it.
       onInterrupted: (share) => this.#closeUtterance(share === 0 ? 0 : start + lengthOfShare(text, share)),
     };
-    this.#openUtterances += 1;
-    const prepare = this.#phase === 'preemptive' && this.#prepared === undefined;
-    const prepared = prepare ? this.#deps.player.prepare(utterance) : undefined;
-    this.#prepared ??= prepared;
-    this.#onceCommitted(() => this.#deps.player.say(prepared ?? utterance));
   }
 
   #start(): void {

@@ -11,6 +11,14 @@ const mostOpenings = 512;
 const usualFrom = 2;
 const mostPrepared = 5;
 
+/** What replies begin with in one voice. */
+export interface ReplyOpenings {
+  /** A reply begins with this. */
+  note(text: string): void;
+  /** Replies often do, and its sound is there. */
+  isReady(text: string): boolean;
+}
+
 interface CachedSpeech {
   frames: readonly AudioFrame[];
   madeAt: number;
@@ -33,15 +41,15 @@ export class SpeechCache {
 
   /** What comes up again and again is cached. */
   say({ text, cached, opening }: Utterance, request: Omit<SpeechRequest, 'text'>): AsyncIterable<AudioFrame> {
-    if (opening) return this.speakOpening({ ...request, text });
-    return (cached ? this : this.#synthesizer).speak({ ...request, text });
+    const isUsual = opening && this.#countOf(keyOf({ ...request, text })) + 1 >= usualFrom;
+    return (cached || isUsual ? this : this.#synthesizer).speak({ ...request, text });
   }
 
   /** Plays the cached sound, or synthesizes it and caches what the usual voice says. */
   async *speak(request: SpeechRequest): AsyncGenerator<AudioFrame> {
     const key = keyOf(request);
-    const known = this.#sounds.get(key);
-    if (known !== undefined && this.#now() - known.madeAt < cachedForMs) return yield* known.frames;
+    const known = this.#known(key);
+    if (known !== undefined) return yield* known.frames;
     const frames: AudioFrame[] = [];
     let isStandIn = false;
     const onStandIn = () => {
@@ -54,12 +62,18 @@ export class SpeechCache {
     if (frames.length > 0 && !isStandIn) this.#sounds.set(key, { frames, madeAt: this.#now() });
   }
 
-  /** Speaks the first words of a reply, which are cached if replies often begin with them. */
-  async *speakOpening(request: SpeechRequest): AsyncGenerator<AudioFrame> {
-    const key = keyOf(request);
-    const count = (this.#openings.get(key)?.count ?? 0) + 1;
-    this.#openings.set(key, { text: request.text, voice: voiceOf(request), count });
-    yield* count < usualFrom ? this.#synthesizer.speak(request) : this.speak(request);
+  /** The first words of replies in a voice, which are cached if replies often begin with them. */
+  openingsIn(request: () => Omit<SpeechRequest, 'text'>): ReplyOpenings {
+    return {
+      note: (text) => {
+        const [key, voice] = [keyOf({ ...request(), text }), voiceOf(request())];
+        this.#openings.set(key, { text, voice, count: this.#countOf(key) + 1 });
+      },
+      isReady: (text) => {
+        const key = keyOf({ ...request(), text });
+        return this.#countOf(key) >= usualFrom && this.#known(key) !== undefined;
+      },
+    };
   }
 
   /** Caches phrases, and the usual openings in this voice, before anybody waits for them; stops where `isIdle` no longer holds. */
@@ -79,6 +93,15 @@ export class SpeechCache {
     } finally {
       this.#preparing.delete(voice);
     }
+  }
+
+  #known(key: string): CachedSpeech | undefined {
+    const sound = this.#sounds.get(key);
+    return sound !== undefined && this.#now() - sound.madeAt < cachedForMs ? sound : undefined;
+  }
+
+  #countOf(key: string): number {
+    return this.#openings.get(key)?.count ?? 0;
   }
 
   #usualOpenings(voice: string): string[] {

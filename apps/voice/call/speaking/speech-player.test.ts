@@ -296,15 +296,26 @@ describe('phrases', () => {
       },
       () => now,
     );
+    const openings = cache.openingsIn(() => ({ voice: 'a' }));
     const say = async (text: string) => {
       let frames = 0;
-      for await (const _ of cache.speakOpening({ text, voice: 'a' })) frames += 1;
+      for await (const _ of cache.say({ text, opening: true }, { voice: 'a' })) frames += 1;
       return frames;
     };
-    for (const text of ['Sure, I can.', 'Once only.', 'Sure, I can.', 'Sure, I can.'])
+    const ready: boolean[] = [];
+    for (const text of ['Sure, I can.', 'Once only.', 'Sure, I can.', 'Sure, I can.']) {
+      ready.push(openings.isReady(text));
       expect(await say(text)).toBe(1);
+      openings.note(text);
+    }
+    expect(ready).toEqual([false, false, false, true]);
+    // What was synthesized, but not said, is no opening.
+    for (let count = 0; count < 2; count += 1) await say('Perhaps so.');
+    expect(made.splice(3)).toEqual(['Perhaps so.', 'Perhaps so.']);
+    expect(openings.isReady('Perhaps so.')).toBe(false);
     expect(made).toEqual(['Sure, I can.', 'Once only.', 'Sure, I can.']);
     now = 60 * 60_000;
+    expect(openings.isReady('Sure, I can.')).toBe(false);
     await cache.prepare(['Okay.'], { voice: 'b' }, () => true);
     expect(made.splice(0)).toContain('Okay.');
     await cache.prepare(['Okay.'], { voice: 'a' }, () => true);

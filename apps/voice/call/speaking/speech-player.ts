@@ -2,12 +2,14 @@ import type { Clock } from '@trunkline/schedule';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
 import { Alarm } from '../clock.ts';
 import type { Speaker } from '../line.ts';
+import type { ReplyOpenings } from './speech-cache.ts';
 import { isQuestion } from './speech-text.ts';
 import { type Utterance, UtterancePlayout, type Voice } from './utterance.ts';
 
 export interface SpeechPlayerDeps {
   speaker: Speaker;
   voice: Voice;
+  openings?: ReplyOpenings;
   clock: Clock;
   /** How long a voice may take for the next sound. */
   timeoutMs: number;
@@ -98,6 +100,11 @@ export class SpeechPlayer {
     return this.#speaking && this.#waiting.length === 0 && this.#deps.speaker.queuedMs < endingMs;
   }
 
+  /** Whether the sound of these first words of a reply is there. */
+  isReady(opening: string): boolean {
+    return this.#deps.openings?.isReady(opening) ?? false;
+  }
+
   /** Synthesizes something that may be said later. */
   prepare(utterance: Utterance): UtterancePlayout {
     const playout = new UtterancePlayout(utterance);
@@ -169,7 +176,9 @@ export class SpeechPlayer {
   #add(utterance: Utterance | UtterancePlayout, index: number): void {
     if (this.#closed) return;
     const playout = utterance instanceof UtterancePlayout ? utterance : new UtterancePlayout(utterance);
-    if (!playout.utterance.backchannel) this.#deps.onQueued();
+    const { text, opening, backchannel } = playout.utterance;
+    if (opening) this.#deps.openings?.note(text);
+    if (!backchannel) this.#deps.onQueued();
     playout.onChange(() => this.#pump());
     if (this.idle) this.#movedAt = this.#deps.clock.now();
     this.#waiting.splice(index, 0, playout);

@@ -34,6 +34,50 @@ describe('a text that is being written', () => {
     expect(split(...chunks)).toEqual(clauses);
   });
 
+  it('tells the first clause before the words that follow have come', () => {
+    const guesses = (text: string) => {
+      const splitter = new ClauseSplitter({ startsEarly: true });
+      const words = text.split(/(?=\s)/);
+      return words.map((word) => {
+        const likely = splitter.likelyFirst?.text;
+        const [clause] = splitter.push(word);
+        return clause === undefined ? (splitter.likelyFirst?.text ?? likely) : `= ${clause.text}`;
+      });
+    };
+    const [none, guess, clause] = [undefined, 'The capital of France', '= The capital of France'];
+    expect(guesses('The capital of France is Paris and')).toEqual([
+      none,
+      none,
+      none,
+      none,
+      guess,
+      guess,
+      clause,
+    ]);
+    // Where the sentence ends soon, more of it is the clause.
+    expect(guesses('It is sunny today. So')).toEqual([
+      none,
+      none,
+      none,
+      'It is sunny today.',
+      '= It is sunny today.',
+    ]);
+    expect(guesses('It is sunny here today. So')[3]).toBe('It is sunny');
+    expect(new ClauseSplitter().likelyFirst).toBeUndefined();
+  });
+
+  it('needs no words after a first clause whose sound is there', () => {
+    const ready = new Set(['The capital of France', 'Yes, of course.', 'is']);
+    const split = (...chunks: string[]) => {
+      const splitter = new ClauseSplitter({ startsEarly: true, isReady: (text) => ready.has(text) });
+      return chunks.map((chunk) => splitter.push(chunk).map(({ text, end }) => `${text} ${end}`));
+    };
+    expect(split('The capital of France', ' is')).toEqual([[], ['The capital of France 21']]);
+    expect(split('The capital of France', 's')).toEqual([[], []]);
+    expect(split('Yes, of course.', ' It is')).toEqual([['Yes, of course. 15'], []]);
+    expect(split('3.', '5 or so')).toEqual([[], []]);
+  });
+
   it.each(['| Some long names | and their towns | here |', '# The opening hours of the museums in the town'])(
     'does not begin with a part of %j',
     (line) => {

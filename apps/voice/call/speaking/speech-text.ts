@@ -27,15 +27,24 @@ const firstEarly: readonly ClauseWords[] = [
 /** Longer words are nothing that can be said; a wall of them is cut anywhere. */
 const longestClause = 400;
 
-/** Cuts a text that is still being written into clauses. `startsEarly`: somebody waits for it. */
+interface ClauseSplitterOptions {
+  /** Somebody waits for the text. */
+  startsEarly?: boolean;
+  /** Whether the sound of a first clause is there already: then it stands without the words that follow it. */
+  isReady?(text: string): boolean;
+}
+
+/** Cuts a text that is still being written into clauses. */
 export class ClauseSplitter {
   readonly #startsEarly: boolean;
+  readonly #isReady: (text: string) => boolean;
   #text = '';
   #start = 0;
   #taken = 0;
 
-  constructor({ startsEarly = false } = {}) {
+  constructor({ startsEarly = false, isReady = () => false }: ClauseSplitterOptions = {}) {
     this.#startsEarly = startsEarly;
+    this.#isReady = isReady;
   }
 
   /** The clauses that stand now that this has been added. */
@@ -52,17 +61,33 @@ export class ClauseSplitter {
     return this.#take(this.#text.length);
   }
 
+  /** The first clause as it is if more words follow; undefined when nothing is likely, or it stands. */
+  get likelyFirst(): Clause | undefined {
+    if (!this.#startsEarly || this.#taken > 0) return undefined;
+    const rest = this.#text.slice(this.#start);
+    const words = endsSentence.test(rest) ? rest : rest.slice(0, rest.search(/\s+\S*$/));
+    const ends = breaksIn(`${words} `);
+    const end = ends.find((place) => this.#endsAt(`${words} more words `, place));
+    return end === undefined ? undefined : this.#clauseTo(this.#start + end);
+  }
+
   #take(end: number): Clause[] {
-    const start = this.#start;
-    const text = this.#text.slice(start, end);
+    const clause = this.#clauseTo(end);
     this.#start = end;
-    if (text.trim() === '') return [];
+    if (clause === undefined) return [];
     this.#taken += 1;
-    return [{ text: text.trim(), start: start + text.search(/\S/), end }];
+    return [clause];
+  }
+
+  #clauseTo(end: number): Clause | undefined {
+    const text = this.#text.slice(this.#start, end);
+    if (text.trim() === '') return undefined;
+    return { text: text.trim(), start: this.#start + text.search(/\S/), end };
   }
 
   #findEnd(): number | undefined {
     const rest = this.#text.slice(this.#start);
+    if (this.#taken === 0 && endsSentence.test(rest) && this.#isReady(rest.trim())) return this.#text.length;
     for (const end of breaksIn(rest)) if (this.#endsAt(rest, end)) return this.#start + end;
     const isCut = rest.length > longestClause && !isInCode(rest.slice(0, longestClause));
     return isCut ? this.#start + longestClause : undefined;
@@ -73,6 +98,7 @@ export class ClauseSplitter {
     const words = countWords(text);
     if (words === 0 || isInCode(text)) return false;
     if (/\n\s*$/.test(text) || isSentence(text)) return true;
+    if (this.#taken === 0 && this.#isReady(text.trim())) return true;
     const { comma, early, any } = this.#limits;
     if (isPhrase(text, rest.slice(end))) return words >= comma;
     if (words >= early && mayPause(text, rest.slice(end), words < early + manyShortWords)) return true;
@@ -84,6 +110,9 @@ export class ClauseSplitter {
     return early ?? (this.#taken === 0 ? first : later);
   }
 }
+
+/** The last mark of a text that is still being written may grow, but rarely does after a letter. */
+const endsSentence = /\p{L}[.!?]$/u;
 
 /** In most languages articles, prepositions and pronouns are shorter than this; a pause after them sounds wrong. */
 const longWord = 4;
