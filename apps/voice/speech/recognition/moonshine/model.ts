@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import type * as Onnx from 'onnxruntime-node';
 import type { OnnxRuntime } from '../../weights.ts';
 import { type Decoded, decodeGreedily, type GreedyOptions } from '../greedy-decoder.ts';
+import { withQuantizedLogits } from './quantized-logits.ts';
 
 const size = 32_000;
 
@@ -37,9 +39,6 @@ const fewestTokens = 4;
 /** The decoder's steps are too small for more threads: they take twice as long where another caller needs the second core. */
 const decoderThreads = { intraOpNumThreads: 1, interOpNumThreads: 1 };
 
-/** The vocabulary's weights are made floating point once, not for each token: a third of its time for 54 MB (27 of the small model). */
-const unpacked = { extra: { session: { disable_quant_qdq: '1' } } };
-
 /** A thread that waits for the others leaves its core to other work. */
 const sparing = { extra: { session: { intra_op: { allow_spinning: '0' } } } };
 
@@ -52,7 +51,8 @@ export async function loadMoonshine(
   const threads = { intraOpNumThreads: encoderThreads, interOpNumThreads: 1 };
   // One after the other: a second that still loads when the first has failed ends the process with the worker.
   const encoder = await onnx.InferenceSession.create(files.encoder, { ...threads, ...sparing });
-  const decoder = await onnx.InferenceSession.create(files.decoder, { ...decoderThreads, ...unpacked });
+  const weights = await readFile(files.decoder);
+  const decoder = await onnx.InferenceSession.create(withQuantizedLogits(weights) ?? weights, decoderThreads);
   return { decode: (samples, options) => recognise(onnx, { encoder, decoder }, samples, options) };
 }
 
