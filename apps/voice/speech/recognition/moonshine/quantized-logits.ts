@@ -1,6 +1,6 @@
 // The shipped decoders dequantize the weights of their vocabulary, to multiply them as floating point numbers. Multiplied as
 // the 8-bit integers that they are, like all other weights, a token takes 10 ms in place of 14 (the small model: 6 in place
-// of 8), and the two models take 300 MB less memory. onnxruntime has no option for it, so the graph is changed.
+// of 8), and the process has 150 to 280 MB less. onnxruntime has no option for it, so the graph is changed.
 
 /** Field numbers of the messages in onnx.proto. */
 const field = {
