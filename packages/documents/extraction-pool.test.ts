@@ -7,7 +7,7 @@ afterAll(() => pool.stop());
 const pdf = (bytes: Uint8Array) => ({ bytes, type: 'application/pdf', name: 'a.pdf' });
 
 describe('a file that unpacks to more than there is memory for', () => {
-  const attributes = Array.from({ length: 600_000 }, (_, at) => ` a${at}=""`).join('');
+  const attributes = Array.from({ length: 2_000_000 }, (_, at) => ` a${at}=""`).join('');
   it.each([
     // A few kilobytes each. In a thread such a line ends the whole service: V8 cannot end a thread within it.
     ['a line', pdf(pdfUnpackingTo(40, { isLine: true }))],
@@ -20,7 +20,6 @@ describe('a file that unpacks to more than there is memory for', () => {
         name: 'a.odt',
       },
     ],
-    ['a page of the web', { bytes: Buffer.from('<b>a'.repeat(500_000)), type: 'text/html', name: 'a' }],
   ])('is refused in words, and the next is read: %s', async (_, raw) => {
     await expect(pool.extract(raw)).rejects.toThrow('takes too much memory to read');
     expect((await pool.extract(pdf(pdfOf('The lock is 24 m wide.')))).text).toBe('The lock is 24 m wide.');
