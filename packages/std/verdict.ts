@@ -34,10 +34,11 @@ function phrasesOf(text: string): string[][] {
 function chainOf(phrase: string): string[] {
   const words = phrase.split(' ');
   const chain: string[] = [];
-  while (words.length > 0) {
-    const next = words.slice(0, MOST_WORDS);
-    const size = next.findLastIndex((_, end) => isKnown(next.slice(0, end + 1).join(' '))) + 1;
-    chain.push(words.splice(0, Math.max(size, 1)).join(' '));
+  for (let at = 0; at < words.length; ) {
+    const next = words.slice(at, at + MOST_WORDS);
+    const size = Math.max(1, next.findLastIndex((_, end) => isKnown(next.slice(0, end + 1).join(' '))) + 1);
+    chain.push(next.slice(0, size).join(' '));
+    at += size;
   }
   return chain;
 }
