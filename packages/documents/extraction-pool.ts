@@ -1,11 +1,14 @@
 import { KeyedQueue } from '@trunkline/std';
 import { type ExtractedDocument, ExtractionError, NEEDS_RECOGNITION, type RawDocument } from './document.ts';
+import { isLight } from './read.ts';
 import { ParserError, ParserPool, type ParserPoolOptions } from './threads/parser-pool.ts';
 
 /** Files may be large: ten times what `fetch_url` reads. */
-const limits = { timeoutMs: 20_000, memoryMb: 512 };
+const limits = { timeoutMs: 20_000, memoryMb: 512, residentMb: 1024 };
 /** Recognising the text of pictures takes seconds a page and both cores: one document at a time. */
-const recognitionLimits = { threads: 1, timeoutMs: 300_000, memoryMb: 512, queue: 20 };
+const recognitionLimits = { threads: 1, timeoutMs: 300_000, memoryMb: 512, residentMb: 2048, queue: 20 };
+/** Larger ones are read apart from the service, as they may fill the heap of a thread. */
+const LARGEST_LIGHT = 1024 * 1024;
 
 const NOT_RECOGNISED = 'is a scan or a picture, whose text is not recognised here';
 
@@ -21,22 +24,27 @@ export interface ExtractOptions {
   mayRecognise?: boolean;
 }
 
-/** Threads that take texts out of pages and files. */
+/** A document as its readers get it: where its blocks are only matters while it is read, and there may be a million. */
+export type ReadDocument = Omit<ExtractedDocument, 'blocks'>;
+
+/** Takes texts out of pages in threads, and out of files, which unpack to more than they are, in processes. */
 export class ExtractionPool {
-  readonly #pool: ParserPool<RawDocument, ExtractedDocument>;
-  readonly #recognition: ParserPool<RawDocument, ExtractedDocument>;
+  readonly #pages: ParserPool<RawDocument, ReadDocument>;
+  readonly #files: ParserPool<RawDocument, ReadDocument>;
+  readonly #recognition: ParserPool<RawDocument, ReadDocument>;
 
   readonly #owners = new KeyedQueue();
 
   constructor(options: Omit<ParserPoolOptions, 'script'> = {}) {
     const script = new URL('./extraction-worker.ts', import.meta.url);
-    this.#pool = new ParserPool({ script, ...limits, ...options });
-    this.#recognition = new ParserPool({ script, ...recognitionLimits });
+    this.#pages = new ParserPool({ script, ...limits, ...options });
+    this.#files = new ParserPool({ script, ...limits, ...options, native: true });
+    this.#recognition = new ParserPool({ script, ...recognitionLimits, native: true });
   }
 
-  /** Starts the threads before there is work for them. */
+  /** Starts the threads for pages before there is work for them. */
   warm(): void {
-    this.#pool.warm();
+    this.#pages.warm();
   }
 
   /**
@@ -46,11 +54,12 @@ export class ExtractionPool {
   async extract(
     given: RawDocument,
     { signal, owner = '', isFromWeb = false, mayRecognise = true }: ExtractOptions = {},
-  ): Promise<ExtractedDocument> {
+  ): Promise<ReadDocument> {
     const raw = { ...given, bytes: withOwnMemory(given.bytes) };
-    let read: ExtractedDocument | undefined;
+    const pool = raw.bytes.byteLength <= LARGEST_LIGHT && isLight(raw) ? this.#pages : this.#files;
+    let read: ReadDocument | undefined;
     try {
-      const { hasPictures = false, ...document } = await this.#pool.run(raw, signal);
+      const { hasPictures = false, ...document } = await pool.run(raw, signal);
       read = document;
       if (!hasPictures || isFromWeb || !mayRecognise) return document;
     } catch (error) {
@@ -79,7 +88,7 @@ export class ExtractionPool {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#pool.stop(), this.#recognition.stop()]);
+    await Promise.all([this.#pages.stop(), this.#files.stop(), this.#recognition.stop()]);
   }
 }
 

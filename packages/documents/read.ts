@@ -101,6 +101,12 @@ async function readAs(type: string, raw: RawDocument): Promise<ExtractedDocument
   return plainDocument(headingOf(text) ?? raw.name, text, raw.isCut !== true);
 }
 
+/** A page or a plain text: nothing that is packed, and so no larger than it looks. */
+export function isLight(raw: RawDocument): boolean {
+  const type = actualType(raw);
+  return /^(?:text\/|application\/xhtml)/.test(type) || !readers.has(type);
+}
+
 function typeOf(ending: string): string {
   return documentTypes.get(ending) ?? '';
 }

@@ -206,6 +206,24 @@ describe('a workbook', () => {
     expect([hidden, isWhole]).toEqual([GHOST.length, false]);
   });
 
+  it('is read in little time where many stretches of columns are hidden', async () => {
+    const folded = '<col min="3" max="9" hidden="1"/>'.repeat(60_000);
+    const cells = `<row>${cell('A9', 'Long')}${cell('B9', '8')}</row>`.repeat(30_000);
+    const { text, hidden } = await readFile(
+      'a.xlsx',
+      workbook(`<cols>${folded}</cols><sheetData>${cells}<row>${cell('I9', GHOST)}</row></sheetData>`),
+    );
+    expect(text).toContain('| Long | 8 |');
+    expect(hidden).toBe(GHOST.length);
+  });
+
+  it('is refused with more columns than a table may have, also where cells do not tell theirs', async () => {
+    const cells = '<c><v>1</v></c>'.repeat(1002);
+    await expect(readFile('a.xlsx', workbook(`<sheetData><row>${cells}</row></sheetData>`))).rejects.toThrow(
+      'has more than 1000 columns',
+    );
+  });
+
   it('is without numbers that their format hides', async () => {
     const styles =
       '<styleSheet><numFmts><numFmt numFmtId="164" formatCode=";;;"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="164"/></cellXfs></styleSheet>';

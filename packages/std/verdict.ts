@@ -16,7 +16,7 @@ export type Verdict = 'yes' | 'no' | 'unclear';
 export function readVerdict(answer: string): Verdict {
   const text = answer.toLowerCase().replace(/[’']/g, '').replace(/\s+/g, ' ').trim();
   if (/^(?:no|nope|nein|deny|denied|refuse|reject|do not|dont|stop|cancel)\b/.test(text)) return 'no';
-  if (NO.test(text.replace(/[.!,]+$/, ''))) return 'no';
+  if (NO.test(text.replace(/(?<![.!,])[.!,]+$/, ''))) return 'no';
   if (text.includes('?')) return 'unclear';
   return phrasesOf(text).some(isAllYes) ? 'yes' : 'unclear';
 }
@@ -34,12 +34,17 @@ function phrasesOf(text: string): string[][] {
 function chainOf(phrase: string): string[] {
   const words = phrase.split(' ');
   const chain: string[] = [];
-  while (words.length > 0) {
-    const size = words.findLastIndex((_, end) => isKnown(words.slice(0, end + 1).join(' '))) + 1;
-    chain.push(words.splice(0, Math.max(size, 1)).join(' '));
+  for (let at = 0; at < words.length; ) {
+    const next = words.slice(at, at + MOST_WORDS);
+    const size = Math.max(1, next.findLastIndex((_, end) => isKnown(next.slice(0, end + 1).join(' '))) + 1);
+    chain.push(next.slice(0, size).join(' '));
+    at += size;
   }
   return chain;
 }
+
+/** Of a known phrase. */
+const MOST_WORDS = 5;
 
 function isKnown(phrase: string): boolean {
   return YES.test(phrase) || NO.test(phrase) || COURTESY.test(phrase);

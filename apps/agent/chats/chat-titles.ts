@@ -119,5 +119,5 @@ function helperOf(gateway: ModelGateway): Model | undefined {
 function titleIn(written: string): string {
   const line = written.split('\n').find((each) => each.trim() !== '') ?? '';
   const bare = line.replace(/^[\s#*_"'“”‘’«»`]*(title:)?[\s*_"'“”‘’«»`]*/i, '');
-  return oneLine(bare.replace(/[\s*_"'“”‘’«»`.]+$/, ''), maxTitleLength);
+  return oneLine(bare.replace(/(?<![\s*_"'“”‘’«»`.])[\s*_"'“”‘’«»`.]+$/, ''), maxTitleLength);
 }

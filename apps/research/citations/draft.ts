@@ -197,7 +197,7 @@ function numbersIn(text: string): number[] {
 function citedSentences(line: string): { text: string; numbers: number[] }[] {
   // Marks behind the full stop are drawn in front of it, so that they stay with their sentence.
   const drawn = line
-    .replace(/([.!?。！？]+)(\*\*|__)(?=\s|$|\[)/g, '$2$1')
+    .replace(/(?<![.!?。！？])([.!?。！？]+)(\*\*|__)(?=\s|$|\[)/g, '$2$1')
     .replace(
       /([.!?。！？]["'”’)]*)((?:\s*\[\d{1,3}\])+)/g,
       (_, stop: string, marks: string) => ` ${marks.trim()}${stop}`,

@@ -128,12 +128,15 @@ function jointAt(text: string, at: number): Token['joint'] {
   return /[/⁄]/.test(sign) ? '/' : '-';
 }
 
+/** White space between numbers that is looked through. */
+const LONGEST_GAP = 100;
+
 /** A sign right before the number and behind a space; "5 -7" is a range. */
 function isNegative(text: string, at: number): boolean {
   return (
     /[-−]/.test(text[at - 1] ?? '') &&
-    /(?:^|[\s(])$/.test(text.slice(0, at - 1)) &&
-    !/\p{Nd}\s+$/u.test(text.slice(0, at - 1))
+    /^[\s(]?$/.test(text[at - 2] ?? '') &&
+    !/\p{Nd}\s+$/u.test(text.slice(Math.max(0, at - LONGEST_GAP), at - 1))
   );
 }
 

@@ -142,7 +142,7 @@ function sentencesOf(draft: string): string[] {
 function plain(sentence: string): string {
   return sentence
     .replace(/\s*\[\d+\]/g, '')
-    .replace(/[.!?…\s]+$/, '')
+    .replace(/(?<![.!?…\s])[.!?…\s]+$/, '')
     .trim();
 }
 

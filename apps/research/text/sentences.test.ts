@@ -18,6 +18,11 @@ describe('sentences', () => {
     ['هل هذا سؤال؟ نعم۔ انتهى.', ['هل هذا سؤال؟', 'نعم۔', 'انتهى.']],
   ])('of %j', (text, expected) => expect(texts(text)).toEqual(expected));
 
+  it.each(['.', '!', '…', '。', '!?'])('are found in little time behind a million marks: %s', (mark) => {
+    const run = mark.repeat(1_000_000);
+    expect(texts(`Words here. ${run}a 一。 More words.`).at(-1)).toBe('More words.');
+  });
+
   it('end at the same places whether or not the text has a mark that only other scripts use', () => {
     // The mark of the last line makes the whole text go through Intl.Segmenter.
     const pieces = ['a', 'B', '.', '!', '?', '…', '"', ')', '»', ' ', '\n', '1', 'U.S.', 'é'];

@@ -23,10 +23,10 @@ const NO_VOWEL = /^[bcdfghjklmnpqrstvwxz]{2,5}$/i;
 /** Characters of a sentence. Tables, transcripts and lists of figures go on for pages, and comparing takes the square of the length. */
 const LONGEST = 800;
 const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'sentence' }));
-/** The end of a sentence with its mark, in whatever script. */
-const END = /\p{Sentence_Terminal}+[\p{Pe}\p{Pf}"']*(?=\s*$)/u;
+/** The end of a sentence with its mark, in whatever script. A run of marks is read once, from its beginning. */
+const END = /(?<!\p{Sentence_Terminal})\p{Sentence_Terminal}+[\p{Pe}\p{Pf}"']*(?=\s*$)/u;
 /** Where `Intl.Segmenter` reads on: from "in 1957." to a figure, past "…", and from one line break to the next. */
-const BOUNDARY = /[.!?…]+[\p{Pe}\p{Pf}"']*(?=\s|$)|\n+/gu;
+const BOUNDARY = /(?<![.!?…])[.!?…]+[\p{Pe}\p{Pf}"']*(?=\s|$)|\n+/gu;
 /** Marks that `BOUNDARY` does not know. Without one `Intl.Segmenter`, which is slow, finds no end that `BOUNDARY` does not. */
 const OTHER_MARK = /[\p{Sentence_Terminal}--[.!?]]/v;
 

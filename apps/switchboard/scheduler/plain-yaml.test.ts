@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readPlainYaml } from './record.ts';
+import { readPlainYaml, withField } from './record.ts';
 
 const pieces = [
   ...[
@@ -111,5 +111,13 @@ lastFired: 2026-03-02T09:00:00.000Z
     'a: b\n  c',
   ])('leaves %j to the real parser', (text) => {
     expect(readPlainYaml(text)).toBeUndefined();
+  });
+});
+
+it('the time of a run is written in little time into a file of blank lines', () => {
+  const text = `${'\n'.repeat(50_000)}"topic": tea\n`;
+  expect(parse(withField(text, 'lastFired', '2026-03-02T09:00:00Z'))).toEqual({
+    topic: 'tea',
+    lastFired: '2026-03-02T09:00:00Z',
   });
 });

@@ -137,7 +137,9 @@ export function withField(text: string, name: 'lastFired' | 'enabled', value: st
 
 /** A mapping with one key a line, which can be edited as text. */
 function isPlainMapping(text: string): boolean {
-  return /^(\s*(#[^\n]*)?\n)*[a-zA-Z]+:/.test(text) && !/^(---|\.\.\.|[{}%&*!])|\t|: *[|>&]/m.test(text);
+  return (
+    /^(?:[^\S\n]*(?:#[^\n]*)?\n)*[a-zA-Z]+:/.test(text) && !/^(---|\.\.\.|[{}%&*!])|\t|: *[|>&]/m.test(text)
+  );
 }
 
 function inDocument(text: string, name: string, value: string | boolean): string {

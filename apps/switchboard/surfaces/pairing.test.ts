@@ -389,6 +389,7 @@ describe('mail', () => {
     // Searched by a pattern that goes back, each of these would hold up the service.
     ['a line of dashes', {}, `${'-'.repeat(49_000)}x`, false],
     ['blank lines', {}, `${'\n'.repeat(49_000)}x`, false],
+    ['a wide subject', { subject: `Re${' '.repeat(900_000)}tea` }, 'Yes.', false],
   ])('of %s (%j) is searched for words of others', (_, head: Record<string, string>, words, isQuoting) => {
     const headers = Object.entries(head).map(([name, value]) => ({ name, value }));
     const body = { data: Buffer.from(words).toString('base64url') };

@@ -26,6 +26,8 @@ type Colour = readonly [number, number, number];
 const RELEVANT =
   /display|visibility|opacity|color|background|font|height|width|left|top|right|bottom|inset|indent|clip|transform|scale|filter|overflow|position/i;
 const MOST_RULES = 20_000;
+const MOST_SIGNS = 5000;
+const LONGEST_SIGN = 300;
 const DRAWN = new Set(['svg', 'g', 'switch', 'text', 'tspan', 'textpath']);
 const WHITE: Colour = [255, 255, 255];
 const BLACK: Colour = [0, 0, 0];
@@ -33,6 +35,8 @@ const BLACK: Colour = [0, 0, 0];
 /** Tells from attributes, style attributes and simple rules of style elements whether a reader sees an element. */
 export class Visibilities {
   readonly #rules = new Map<string, Rule[]>();
+  /** What rules say of elements of a tag, an id and classes: pages repeat the same ones over and over. */
+  readonly #ruledBySign = new Map<string, Declarations | undefined>();
   /** Whether another stylesheet may set backgrounds that are not known here. */
   readonly #hasOther: boolean;
 
@@ -94,14 +98,24 @@ export class Visibilities {
   }
 
   #declarations({ name, attribs }: Element): Declarations | undefined {
-    const classes = this.#rules.size === 0 ? [] : (attribs.class ?? '').split(/\s+/).filter(Boolean);
-    const matching = this.#rules.size === 0 ? [] : this.#matching(name, attribs.id, classes);
+    const ruled = this.#rules.size === 0 ? undefined : this.#ruled(name, attribs.id, attribs.class ?? '');
     const own = attribs.style === undefined ? undefined : declarationsOf(attribs.style);
-    if (matching.length === 0) return own;
-    const merged: Declarations = new Map();
-    for (const { declarations } of matching) lay(merged, declarations);
-    if (own !== undefined) lay(merged, own);
+    if (ruled === undefined || own === undefined) return own ?? ruled;
+    const merged: Declarations = new Map(ruled);
+    lay(merged, own);
     return merged;
+  }
+
+  #ruled(name: string, givenId: string | undefined, label: string): Declarations | undefined {
+    const id = givenId !== undefined && this.#rules.has(givenId) ? givenId : undefined;
+    const sign = JSON.stringify([name, id, label]);
+    if (this.#ruledBySign.has(sign)) return this.#ruledBySign.get(sign);
+    const matching = this.#matching(name, id, label.split(/\s+/).filter(Boolean));
+    const ruled: Declarations | undefined = matching.length === 0 ? undefined : new Map();
+    for (const { declarations } of matching) if (ruled !== undefined) lay(ruled, declarations);
+    if (this.#ruledBySign.size < MOST_SIGNS && sign.length <= LONGEST_SIGN)
+      this.#ruledBySign.set(sign, ruled);
+    return ruled;
   }
 
   #matching(name: string, id: string | undefined, classes: readonly string[]): Rule[] {
@@ -241,7 +255,7 @@ function isClippedAway(value: string): boolean {
 
 /** The size of the type in the shorthand, as in "0/0 a" and "bold 12px/1.5 serif". */
 function sizeIn(font: string | undefined): string | undefined {
-  return font === undefined ? undefined : /(?:^|\s)(\d*\.?\d+(?:[a-z]+|%)?)(?=\/|\s)/.exec(font)?.[1];
+  return font === undefined ? undefined : /(?:^|\s)((?:\d*\.)?\d+(?:[a-z]+|%)?)(?=\/|\s)/.exec(font)?.[1];
 }
 
 /** What attributes of a drawing say as declarations do. */

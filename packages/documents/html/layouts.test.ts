@@ -153,6 +153,11 @@ it.each([
   ['headings', '<h2>One</h2><aside>b</aside>'.repeat(20_000)],
   ['lines of a drawing', `<svg>${'<path d="M0 0h9"/>'.repeat(10_500)}</svg>`],
   ['elements in a comment', `<!--${'<div>'.repeat(10_500)}-->`],
+  [
+    'rules for one class',
+    `<style>${'.a{color:red}'.repeat(19_000)}</style>${'<p class="a">b</p>'.repeat(100_000)}`,
+  ],
+  ['digits of a size', `<p style="font:${'1'.repeat(900_000)}">a</p>`],
   ['comparisons in a script', `<script>${'if (a<b && c) d();'.repeat(10_500)}</script>`],
 ])('a page of many %s is read in little time', (_, html) => {
   expect(read(`${html}<p>${prose}</p>`).text).toContain('dredged');

@@ -74,7 +74,7 @@ function sheetRows(
 ): { rows: string[][]; cells: number; hidden: number } {
   const filtered = childrenOf(sheet, 'autoFilter')[0]?.attribs.ref ?? '';
   const [from = 0, to = 0] = (filtered.match(/\d+/g) ?? []).map(Number);
-  const columns = childrenOf(sheet, 'col').filter(isFolded);
+  const isOut = foldedColumns(sheet);
   const rows: string[][] = [];
   let [cells, hidden, place] = [0, 0, 0];
   for (const row of childrenOf(sheet, 'row')) {
@@ -86,11 +86,8 @@ function sheetRows(
     for (const cell of elementsOf(row, 'c')) {
       const column = columnOf(cell.attribs.r ?? '', texts.length);
       while (texts.length < column) texts.push('');
-      const isOut = columns.some(
-        ({ attribs }) => column + 1 >= Number(attribs.min) && column + 1 <= Number(attribs.max),
-      );
       const text = cellText(cell, book);
-      const isSeen = !isUnseen && !isOut && book.formats[Number(cell.attribs.s ?? -1)] !== 'unseen';
+      const isSeen = !isUnseen && !isOut[column] && book.formats[Number(cell.attribs.s ?? -1)] !== 'unseen';
       texts[column] = isSeen ? text : '';
       if (!isSeen) hidden += text.length;
       cells += 1;
@@ -98,6 +95,23 @@ function sheetRows(
     rows.push(texts);
   }
   return { rows, cells, hidden };
+}
+
+/** For each column whether it is hidden. */
+function foldedColumns(sheet: Element): boolean[] {
+  // How many stretches of them begin and end there.
+  const changes = Array.from({ length: MOST_COLUMNS + 2 }, () => 0);
+  for (const { attribs } of childrenOf(sheet, 'col').filter(isFolded)) {
+    const [from, to] = [Math.max(1, Math.trunc(Number(attribs.min))), Math.trunc(Number(attribs.max))];
+    if (!(from <= to) || from > MOST_COLUMNS + 1) continue;
+    changes[from - 1] = (changes[from - 1] ?? 0) + 1;
+    if (to <= MOST_COLUMNS) changes[to] = (changes[to] ?? 0) - 1;
+  }
+  let open = 0;
+  return changes.map((change) => {
+    open += change;
+    return open > 0;
+  });
 }
 
 /** Hidden, or of no height or width; what a group folds away opens by its button. */
@@ -194,9 +208,11 @@ function elementsOf(element: Element, name: string): Element[] {
 const MOST_COLUMNS = 1000;
 
 function columnOf(reference: string, otherwise: number): number {
-  const letters = /^[A-Z]+/.exec(reference)?.[0];
-  if (letters === undefined) return otherwise;
-  const column = [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
+  const letters = /^[A-Z]{1,8}/.exec(reference)?.[0];
+  const column =
+    letters === undefined
+      ? otherwise
+      : [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
   if (column > MOST_COLUMNS)
     throw new ExtractionError(`has more than ${MOST_COLUMNS} columns. Save the part that matters as .csv`);
   return column;

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -15,11 +16,16 @@ export interface ParserPoolOptions {
   timeoutMs?: number;
   /** Heap of one thread; it is ended beyond that. */
   memoryMb?: number;
+  /** All memory of one process (Linux only); it is ended beyond that. */
+  residentMb?: number;
   /** Tasks that may wait; beyond that a task is refused. */
   queue?: number;
   /** A thread without work for this long is ended, as each costs about 25 MB. */
   idleMs?: number;
-  /** True where native code runs: in processes then, as native code that fails or is cut off takes its process with it. */
+  /**
+   * True where a task may end its process: native code that fails or is cut off, or a heap that V8 cannot grow (a thread
+   * whose Map, split or match meets its limit ends the whole service). The tasks run in processes then.
+   */
   native?: boolean;
 }
 
@@ -84,8 +90,9 @@ export class ParserPool<Task, Result> {
     queue = 1000,
     idleMs = 60_000,
     native = false,
+    residentMb = Number.POSITIVE_INFINITY,
   }: ParserPoolOptions) {
-    this.#options = { script, threads, timeoutMs, memoryMb, queue, idleMs, native };
+    this.#options = { script, threads, timeoutMs, memoryMb, queue, idleMs, native, residentMb };
   }
 
   /** Starts the threads before there is work for them: what they parse with takes a moment to load. */
@@ -159,9 +166,8 @@ export class ParserPool<Task, Result> {
   }
 
   #startThread(): Thread {
-    const { script, memoryMb, native } = this.#options;
-    const start = native ? startProcess : startWorker;
-    const host = start(script, memoryMb, {
+    const start = this.#options.native ? startProcess : startWorker;
+    const host = start(this.#options, {
       onReply: (reply) => this.#settle(thread, reply),
       onError: (error) => {
         const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -169,7 +175,7 @@ export class ParserPool<Task, Result> {
         void this.#end(thread, new ParserError(words, { cause: error }));
       },
       onExit: (code, signal, lastWords) => {
-        const isCrash = native && code !== OUT_OF_MEMORY;
+        const isCrash = this.#options.native && code !== OUT_OF_MEMORY;
         const words = isCrash
           ? `cannot be read: the process that reads it ended with ${signal ?? `code ${code}`}`
           : TOO_MUCH_MEMORY;
@@ -228,7 +234,9 @@ export class ParserPool<Task, Result> {
   }
 }
 
-function startWorker(script: URL, memoryMb: number, { onReply, onError, onExit }: HostEvents): Host {
+type HostOptions = Required<ParserPoolOptions>;
+
+function startWorker({ script, memoryMb }: HostOptions, { onReply, onError, onExit }: HostEvents): Host {
   const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
   return worker
     .on('message', onReply)
@@ -238,9 +246,15 @@ function startWorker(script: URL, memoryMb: number, { onReply, onError, onExit }
 
 /** Of what a process says on its standard error, for the log. */
 const LAST_WORDS = 2000;
+/** How V8 begins its last words. */
+const HEAP_IS_FULL = /heap out of memory|allocation failed/i;
+const WATCH_MS = 50;
 
 /** It sees no variable of the service, as it needs none of its secrets, and ends with the service. */
-function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit }: HostEvents): Host {
+function startProcess(
+  { script, memoryMb, residentMb }: HostOptions,
+  { onReply, onError, onExit }: HostEvents,
+): Host {
   const child = fork(fileURLToPath(script), {
     serialization: 'advanced',
     execArgv: [`--max-old-space-size=${memoryMb}`],
@@ -248,15 +262,36 @@ function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit 
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let lastWords = '';
+  let isTooLarge = false;
+  let watch: NodeJS.Timeout | undefined;
   child.stderr?.setEncoding('utf8').on('data', (words: string) => {
+    isTooLarge ||= HEAP_IS_FULL.test(words);
     lastWords = `${lastWords}${words}`.slice(-LAST_WORDS);
   });
-  child.on('message', onReply).on('error', onError);
-  child.on('exit', (code, signal) => onExit(code, signal, lastWords));
+  child.on('message', (reply: ParserReply<unknown>) => {
+    if (!('ready' in reply)) clearInterval(watch);
+    onReply(reply);
+  });
+  child.on('error', onError);
+  // What it says last may come behind its exit.
+  child.on('close', (code, signal) => {
+    clearInterval(watch);
+    onExit(isTooLarge ? OUT_OF_MEMORY : code, signal, lastWords);
+  });
   return {
     // A process that died meanwhile is told of by its exit.
-    postMessage: (task) => void child.send?.(task as object, () => undefined),
+    postMessage: (task) => {
+      child.send?.(task as object, () => undefined);
+      // From outside: a task that unpacks without a pause lets no timer of its own process run.
+      if (Number.isFinite(residentMb))
+        watch = setInterval(() => {
+          if (residentBytes(child.pid) <= residentMb * MEGABYTE) return;
+          isTooLarge = true;
+          child.kill('SIGKILL');
+        }, WATCH_MS).unref();
+    },
     terminate: async () => {
+      clearInterval(watch);
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
       const ended = once(child, 'exit');
       // At rest it keeps no program alive: one that waits for its end would exit first.
@@ -274,6 +309,19 @@ function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit 
       (child.stderr as Socket | null)?.unref();
     },
   };
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** Memory of a process that is not swapped out; 0 where the system does not tell. */
+function residentBytes(pid: number | undefined): number {
+  try {
+    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Number(kilobytes ?? 0) * 1024;
+  } catch {
+    // It ended meanwhile, or this is no Linux.
+    return 0;
+  }
 }
 
 function succeed(job: Job, result: unknown): void {

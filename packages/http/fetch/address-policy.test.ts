@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { assertPublicUrl, type Lookup } from './address-policy.ts';
+import { assertPublicUrl, createAddressPolicy, type Lookup } from './address-policy.ts';
 import { code, failure, lookupOf, startWeb, text } from './fixtures/test-web.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { addBlock, embeddedIpv4, refusedKind } from './special-addresses.ts';
@@ -145,6 +145,13 @@ describe('what may be asked for', () => {
   ])('%s: %s', async (url, expected) => {
     expect(await code(createGuardedFetch()(url))).toBe(expected);
     expect(await code(assertPublicUrl(url))).toBe(expected);
+  });
+
+  it('no host of a million dots, which would be looked through from each of them', async () => {
+    const host = `${'.'.repeat(1_000_000)}a`;
+    expect(await code(assertPublicUrl(`http://${host}/`))).toBe('url_invalid');
+    const { resolve } = createAddressPolicy({});
+    expect(await code(resolve(host, AbortSignal.timeout(60_000)))).toBe('host_unresolved');
   });
 });
 

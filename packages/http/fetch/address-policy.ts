@@ -33,6 +33,7 @@ export function createAddressPolicy(options: AddressPolicyOptions): AddressPolic
   const lookup = options.lookup ?? lookupAll;
   return {
     async resolve(host, signal) {
+      if (host.length > LONGEST_HOST) throw fetchErrors.host_unresolved({ host: host.slice(0, 80) });
       const name = plainHost(host);
       const addresses = await addressesOf(name, lookup, signal);
       if (!hosts.has(name)) for (const { address } of addresses) assertOpen(name, address, open);
@@ -114,10 +115,14 @@ export async function assertPublicUrl(
   }
 }
 
+/** Of names in DNS, with the dot at the end. */
+const LONGEST_HOST = 254;
+
 /** The URL parser also turns odd spellings of addresses (0x7f.1, 2130706433) into plain ones. */
 export function parseFetchableUrl(input: string | URL): URL {
   const url = URL.parse(String(input));
-  if (url === null) throw fetchErrors.url_invalid({ url: String(input).slice(0, 200) });
+  if (url === null || url.hostname.length > LONGEST_HOST)
+    throw fetchErrors.url_invalid({ url: String(input).slice(0, 200) });
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw fetchErrors.url_scheme_refused({ protocol: url.protocol });
   }

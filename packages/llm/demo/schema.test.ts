@@ -1,7 +1,9 @@
+import type { JSONSchema7 } from '@ai-sdk/provider';
 import { generateText, Output } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createDemoModel } from './model.ts';
+import { fillSchema } from './schema.ts';
 
 const prompt =
   'Question: How do heat pumps work in cold climates?\nHeat pumps move heat instead of making it. In cold climates they need a defrost cycle. See https://a.example/pumps.';
@@ -78,5 +80,14 @@ describe('filling a schema', () => {
   it('answers in JSON where no schema is given', async () => {
     const { output } = await generateText({ model: createDemoModel(), prompt, output: Output.json() });
     expect(output).toEqual({ text: expect.stringContaining('heat') });
+  });
+
+  it.each([
+    ['alone', { $ref: '#' }],
+    ['twice', { allOf: [{ $ref: '#' }, { $ref: '#' }] }],
+    ['as a choice', { anyOf: [{ $ref: '#' }] }],
+  ])('ends where a schema is itself, %s', (_, schema) => {
+    const source = { name: 'text', text: prompt };
+    expect(fillSchema(schema as JSONSchema7, source)).toEqual(expect.anything());
   });
 });

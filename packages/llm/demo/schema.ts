@@ -32,16 +32,23 @@ function fill(definition: JSONSchema7Definition | undefined, place: Place): unkn
   return fillers[typeOf(schema)]?.(schema, place) ?? null;
 }
 
+/** Schemas that one is made of: a schema may refer to itself. */
+const MOST_STEPS = 500;
+
 /** Follows references, merges `allOf` and takes the first alternative that is not null. */
-function resolve(schema: JSONSchema7, root: JSONSchema7): JSONSchema7 {
-  if (schema.$ref !== undefined) return resolve(referenced(schema.$ref, root), root);
+function resolve(schema: JSONSchema7, root: JSONSchema7, steps = { left: MOST_STEPS }): JSONSchema7 {
+  steps.left -= 1;
+  if (steps.left < 0) return {};
+  if (schema.$ref !== undefined) return resolve(referenced(schema.$ref, root), root, steps);
   if (schema.allOf !== undefined) {
-    const parts = schema.allOf.filter((part) => typeof part === 'object').map((part) => resolve(part, root));
+    const parts = schema.allOf
+      .filter((part) => typeof part === 'object')
+      .map((part) => resolve(part, root, steps));
     return parts.reduce(merge, { ...schema, allOf: [] });
   }
   const variants = (schema.anyOf ?? schema.oneOf ?? []).filter((part) => typeof part === 'object');
   const variant = variants.find((part) => part.type !== 'null');
-  return variant === undefined ? schema : resolve(variant, root);
+  return variant === undefined ? schema : resolve(variant, root, steps);
 }
 
 function referenced(reference: string, root: JSONSchema7): JSONSchema7 {

@@ -122,7 +122,9 @@ export const HOW_TO_ANSWER =
 
 /** Reads "yes, for this task" and "always" as a yes with its scope; any other answer is for once. */
 export function readScope(answer: string): { answer: string; scope: ApprovalScope } {
-  const found = /[\s,]*\b(?:(?:for|in) this (task)|(always)(?: for this pattern)?)[\s.!]*$/i.exec(answer);
+  const found = /(?<![\s,])[\s,]*\b(?:(?:for|in) this (task)|(always)(?: for this pattern)?)[\s.!]*$/i.exec(
+    answer,
+  );
   if (found === null) return { answer, scope: 'once' };
   return { answer: answer.slice(0, found.index).trim() || 'yes', scope: found[1] ? 'task' : 'always' };
 }

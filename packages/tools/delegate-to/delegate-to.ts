@@ -55,7 +55,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
 /** The same for a question that is repeated: case, spacing and the mark at its end make no difference. */
 export function questionKey(query: string): string {
   const words = query.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ').trim();
-  return words.replace(/[ .?!…]+$/u, '');
+  return words.replace(/(?<![ .?!…])[ .?!…]+$/u, '');
 }
 
 function inputFor(names: string[]) {

@@ -112,6 +112,11 @@ describe('an entry', () => {
 });
 
 describe('WordNet beside a web search', () => {
+  it('looks for no word in a text of a million dots', async () => {
+    const wordNet = createWordNet();
+    expect(await wordNet.search(`${'.'.repeat(1_000_000)}z`, 5, signal)).toEqual([]);
+  });
+
   it('answers questions about words, not words alone', async () => {
     const shelf = createWordNet({ bareWords: false });
     expect(await shelf.search('tidal', 3, signal)).toEqual([]);

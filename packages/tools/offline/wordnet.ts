@@ -95,8 +95,12 @@ interface Wish {
   isQuestion: boolean;
 }
 
+/** Longer texts ask for more than a word, and looking for one takes the square of their length. */
+const LONGEST_WISH = 500;
+
 /** The word that a query asks about: after "define", between "what does" and "mean", or the query itself. */
 function wishOf(query: string): Wish | undefined {
+  if (query.length > LONGEST_WISH) return undefined;
   const text = query
     .replace(/\s+/g, ' ')
     .replace(/[\s?.!]+$/, '')

@@ -190,7 +190,7 @@ function answerTo(mail: gmail_v1.Schema$Message): string {
 
 const ANSWER_HEADERS = ['in-reply-to', 'references', 'x-forwarded-message-id', 'resent-from'];
 const ANSWER_SUBJECT =
-  /^\s*(?:re|aw|sv|vs|antw|odp|ynt|res|rif|fwd?|wg|tr|rv|vb|vl|doorst|pd|ilt|enc|回复|答复|回覆|转发|轉寄)\s*(?:\[\d+\])?\s*[:：]/i;
+  /^\s*(?:re|aw|sv|vs|antw|odp|ynt|res|rif|fwd?|wg|tr|rv|vb|vl|doorst|pd|ilt|enc|回复|答复|回覆|转发|轉寄)\s*(?:\[\d+\]\s*)?[:：]/i;
 const QUOTED_LINE = /^(?:>|\|(?:\s|$)|_{8,}$|begin forwarded message:)/i;
 
 /**

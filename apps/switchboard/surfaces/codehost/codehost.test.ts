@@ -397,4 +397,9 @@ describe('the verdict of a review', () => {
     ['I would approve this.', 'COMMENT', 'I would approve this.'],
     ['Verdict: unsure\nHm.', 'COMMENT', 'Verdict: unsure\nHm.'],
   ])('%j', (content, event, body) => expect(readVerdict(content)).toEqual({ event, body }));
+
+  it('is looked for in little time in an answer of spaces', () => {
+    const content = `Verdict: approve${' '.repeat(60_000)}#1`;
+    expect(readVerdict(content)).toEqual({ event: 'COMMENT', body: content });
+  });
 });

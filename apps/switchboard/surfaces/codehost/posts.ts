@@ -181,7 +181,9 @@ const verdicts: Record<string, ReviewEvent> = {
 /** A first line such as "Verdict: approve" sets the kind of review; default: comment. */
 export function readVerdict(content: string): { event: ReviewEvent; body: string } {
   const [, word = '', rest = ''] =
-    /^\s*\**verdict:?\**:?\s*([a-z ]+?)\**\.?\s*(?:\n([\s\S]*))?$/i.exec(content) ?? [];
+    /^\s*\**verdict:?\**:?\s*(approved?|request changes|changes requested|comment)\**\.?\s*(?:\n([\s\S]*))?$/i.exec(
+      content,
+    ) ?? [];
   const event = verdicts[word.toLowerCase()];
   if (event === undefined) return { event: 'COMMENT', body: content };
   return { event, body: rest.trim() === '' ? content.trim() : rest.trim() };

@@ -62,7 +62,7 @@ const otherSpelling: Replacements = [['ts', 'ʦ'], ['dz', 'ʣ'], ...joined];
 /** Punctuation stays: the model turns it into pauses and intonation. */
 export async function readAloud(text: string, language: string, signal?: AbortSignal): Promise<Reading> {
   const { read, spelling, notice } = await readerFor(text, language);
-  const parts = text.split(/([,.;:!?—…]+(?=\s|$|["')]))/);
+  const parts = text.split(/((?<![,.;:!?—…])[,.;:!?—…]+(?=\s|$|["')]))/);
   const said: string[] = [];
   for (const [index, part] of parts.entries()) {
     signal?.throwIfAborted();
