@@ -47,8 +47,13 @@ export class LeaderPlugin implements Plugin, Leader {
 
   async start({ bus, logger, home }: PluginContext): Promise<void> {
     this.#node = await nodeName(home);
+    const { engine } = bus.status();
     const onChange = (token: number | undefined) => {
-      logger.info({ term: token }, token === undefined ? 'leadership ended' : 'leadership started');
+      // Alone it always leads.
+      logger[engine === 'embedded' ? 'debug' : 'info'](
+        { term: token },
+        token === undefined ? 'leadership ended' : 'leadership started',
+      );
       for (const listener of this.#listeners) listener(token);
     };
     this.#lease = await bus.lease('leader', { ttlMs: this.#ttlMs, onChange });
