@@ -52,6 +52,9 @@ export type FlowStatus = 'active' | 'blocked' | 'complete';
 
 type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
 
+/** Why the last thing that a flow asked approval for was not done. */
+export type FlowApproval = 'denied' | 'unanswered';
+
 export interface Flow {
   id: string;
   type: 'skill';
@@ -67,6 +70,8 @@ export interface Flow {
   executorType: string | null;
   targetAgent: string | null;
   errorPreview: string | null;
+  /** Null where nothing was asked, or the last approval was given. */
+  approval: FlowApproval | null;
   updatedAt: number;
 }
 

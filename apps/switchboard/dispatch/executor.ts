@@ -3,6 +3,7 @@ import { BusError, type Delivery } from '@trunkline/bus';
 import { type Origin, ownerKey, type Principal } from '@trunkline/identity';
 import type { StoredFile } from '@trunkline/loop';
 import type { Slot } from '@trunkline/std';
+import type { FlowApproval } from '../api-types.ts';
 
 /** Poll interval for remote tasks. */
 const pauseMs = 5000;
@@ -82,7 +83,8 @@ type FrameContent =
   | { type: 'note'; text: string }
   /** The skill starts and stops waiting for a person. */
   | { type: 'input-start'; question: string }
-  | { type: 'input-end'; answered: boolean }
+  /** `approval`: of a question for approval, how it was decided. */
+  | { type: 'input-end'; answered: boolean; approval?: FlowApproval | 'given' }
   | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
   | { type: 'tool-end'; toolCallId: string; name: string; result: string; failed: boolean };
 

@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import type { Flow, FlowOrigin, TraceEntry } from '../api-types.ts';
+import type { Flow, FlowApproval, FlowOrigin, TraceEntry } from '../api-types.ts';
 import { SharedWrites, Store } from '../core/store.ts';
 import { columns, type FlowQuery, listFlows, quickMs } from './flow-list.ts';
 import { type Traced, traceText } from './flow-trace.ts';
@@ -46,6 +46,7 @@ const migrations = [
   `CREATE INDEX flows_long ON flows (updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
   'ALTER TABLE flows ADD COLUMN trace TEXT; DROP INDEX flows_by_correlation;',
   `CREATE INDEX flows_long_by_owner ON flows (owner, updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
+  'ALTER TABLE flows ADD COLUMN approval TEXT',
 ];
 
 /** Values of a flow in the order of `columns`. */
@@ -110,6 +111,7 @@ export class FlowStore extends Store {
       executorType: null,
       targetAgent: null,
       errorPreview: null,
+      approval: null,
       updatedAt: now,
     };
     this.#lastRowid += 1;
@@ -145,12 +147,15 @@ export class FlowStore extends Store {
   }
 
   /** Blocked: waits for a person's answer, or for the replay of a dead letter. */
-  block(id: string, isBlocked: boolean): void {
+  block(id: string, isBlocked: boolean, approval?: FlowApproval | 'given'): void {
     const status = isBlocked ? 'blocked' : 'active';
     const now = this.now();
     this.#changed(id, true);
-    if (this.#change(id, { status, updatedAt: now }) !== undefined) return;
-    this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [status, now, id]);
+    const decided = approval && { approval: approval === 'given' ? null : approval };
+    if (this.#change(id, { status, updatedAt: now, ...decided }) !== undefined) return;
+    const set = `status = ?1, updatedAt = ?2${decided ? ', approval = ?4' : ''}`;
+    const values = [status, now, id, ...(decided ? [decided.approval] : [])];
+    this.write(`UPDATE flows SET ${set} WHERE id = ?3`, values);
   }
 
   /**

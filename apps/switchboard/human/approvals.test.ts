@@ -81,8 +81,8 @@ const request = async (content: string) => {
   const payload = { skillHint: 'chat', content };
   return (await board.call('/publish', { topic: 'agent.skill.request', payload })).body.correlationId;
 };
-const ended = (id: string) =>
-  waitFor(async () => (await board.call(`/api/flows/skill-${id}`)).body.data?.status === 'complete');
+const flowOf = async (id: string): Promise<Json> => (await board.call(`/api/flows/skill-${id}`)).body.data;
+const ended = (id: string) => waitFor(async () => (await flowOf(id))?.status === 'complete');
 
 /** The newest line of the audit log. */
 const lastLine = async (action: string): Promise<Json> =>
@@ -103,6 +103,7 @@ describe('over HTTP, an approval', () => {
     expect((await answer(requestId, 'yes please', asOperator)).status).toBe(200);
     await ended(id);
     expect(runs()).toBe(1);
+    expect((await flowOf(id)).approval).toBeNull();
     const { argumentsHash } = await lastLine('tool.call');
     expect(await lastLine('approval')).toMatchObject({
       ...{ service: 'switchboard', principal: 'operator:operator', subject: 'run_command', argumentsHash },
@@ -122,6 +123,7 @@ describe('over HTTP, an approval', () => {
     await answer(second.requestId, 'no', asOperator);
     await ended(id);
     expect(runs()).toBe(1);
+    expect((await flowOf(id)).approval).toBe('denied');
   });
 
   it('is not prepared by a question of the same words', async () => {
