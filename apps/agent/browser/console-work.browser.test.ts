@@ -82,7 +82,15 @@ describeWithBrowser('the console', () => {
     const { page } = opened;
     await page.getByText('Nothing is scheduled').waitFor();
     await page.getByLabel('What to do').fill('Say good morning');
-    await page.getByLabel('When').fill('0 9 * * 1-5');
+    // From the kind of repetition to its time by keyboard alone; the times that follow are shown before it is saved.
+    await page.getByLabel('Repeats').focus();
+    await page.keyboard.type('Monday');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('0815AM');
+    const ahead = page.getByRole('group', { name: 'When' }).getByRole('list', { name: 'Next runs' });
+    await expect.poll(() => ahead.getByText('08:15').count(), SOON).toBe(3);
+    await page.getByLabel('At', { exact: true }).fill('09:00');
+    await expect.poll(() => ahead.getByText('09:00').count(), SOON).toBe(3);
     const own = await page.evaluate(() => new Intl.DateTimeFormat().resolvedOptions().timeZone);
     const zone = page.getByLabel('Time zone');
     expect(await zone.locator('option:checked').textContent()).toBe(own);
@@ -110,9 +118,13 @@ describeWithBrowser('the console', () => {
     await page.getByRole('button', { name: 'Undo' }).click();
     await job.getByText('Monday to Friday at 09:00', { exact: true }).waitFor();
     await page.getByLabel('What to do').fill('Whenever');
-    await page.getByLabel('When').fill('sometimes');
+    await page.getByLabel('Repeats').selectOption('Cron fields');
+    await page.getByLabel('Cron', { exact: true }).fill('0 25 * * *');
+    await page.getByText('The hour field "25" of "0 25 * * *" is not valid').waitFor();
+    await page.getByLabel('Repeats').selectOption('Every week');
+    await page.getByRole('button', { name: 'Thursday' }).click();
     await page.getByRole('button', { name: 'Schedule it' }).click();
-    await page.getByText('sometimes', { exact: false }).first().waitFor();
+    await page.getByText('Every Monday and Thursday at 09:00').waitFor();
   });
 
   it('moves cards between the states of the board, by mouse and by keyboard', async () => {

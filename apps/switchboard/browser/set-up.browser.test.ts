@@ -180,7 +180,8 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByRole('button', { name: 'Add a schedule' }).click();
     const form = page.getByRole('dialog');
     await form.getByLabel('Name').fill('morning');
-    await form.getByLabel('When', { exact: true }).fill('whenever');
+    await form.getByLabel('Repeats').selectOption('Cron fields');
+    await form.getByLabel('Cron', { exact: true }).fill('whenever');
     await form.getByLabel('What the agent reads').fill('Say good morning');
     await form.getByRole('button', { name: 'Schedule it' }).click();
     await page
@@ -188,7 +189,9 @@ describeWithBrowser('how the switchboard is set up', () => {
       .first()
       .waitFor();
     expect(opened.problems.splice(0)).toHaveLength(1);
-    await form.getByLabel('When', { exact: true }).fill('0 9 * * 1-5');
+    await form.getByLabel('Repeats').selectOption('Monday to Friday');
+    const ahead = form.getByRole('list', { name: 'Next runs' });
+    await expect.poll(() => ahead.getByText('09:00').count(), SOON).toBe(3);
     await form.getByRole('button', { name: 'Schedule it' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
     const times = row.getByRole('list', { name: 'Next runs' }).getByRole('listitem');
@@ -206,6 +209,8 @@ describeWithBrowser('how the switchboard is set up', () => {
     await row.getByRole('button', { name: 'Resume morning' }).click();
     await row.getByText('On', { exact: true }).waitFor();
     await row.getByRole('button', { name: 'Change morning' }).click();
+    expect(await form.getByLabel('Repeats').locator('option:checked').textContent()).toBe('Monday to Friday');
+    expect(await form.getByLabel('At', { exact: true }).inputValue()).toBe('09:00');
     await form.getByLabel('What the agent reads').fill('Say good evening');
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Say good evening').waitFor();
