@@ -13,7 +13,7 @@ import { observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
 const botId = '600000000000000001';
-const [stranger, approver] = ['500000000000000001', '500000000000000002'];
+const [stranger, approver, mate] = ['500000000000000001', '500000000000000002', '500000000000000005'];
 const directory = temporaryDirectory();
 let [guild, model, board] = [] as unknown as [FakeGuild, ModelServer, TestSwitchboard];
 let asOperator: Record<string, string>;
@@ -35,7 +35,7 @@ beforeAll(async () => {
   model = await startModelServer({ script: obey as never });
   board = await startSwitchboard({
     home: directory.path,
-    paired: [stranger, approver, '500000000000000004'].map((id) => `discord:${id}`),
+    paired: [stranger, approver, mate, '500000000000000004'].map((id) => `discord:${id}`),
     env: {
       TRUNKLINE_OPEN: '0',
       PATH: '/usr/bin:/bin',
@@ -51,7 +51,7 @@ beforeAll(async () => {
         'helm',
         'role: general\ntools: [get_incidents]\nrunCommand: true\nskills: [{ name: chat }]',
       ),
-      'approvers.yaml': `approvers: ["chat:${approver}"]\n`,
+      'approvers.yaml': `approvers: ["chat:${approver}", "discord:${mate}"]\n`,
     },
   });
   asOperator = { authorization: `Bearer ${readFileSync(join(board.home, 'operator-key'), 'utf8').trim()}` };
@@ -182,6 +182,14 @@ describe('in chat, an approval', () => {
     guild.say({ content: `<@${botId}> ${content}`, channelId, userId, mentions: [botId] });
   const posted = (channelId: string, words: string) =>
     waitFor(() => guild.posts.find((post) => post.channelId === channelId && post.content.includes(words)));
+
+  it('counts from an approver who is listed as accounts name them', async () => {
+    const channel = '700000000000000009';
+    say(`RUN ${command()}`, stranger, channel);
+    await posted(channel, `ran-${number}`);
+    say('yes', mate, channel);
+    await waitFor(() => runs() === 1);
+  });
 
   it('does not count from the stranger who asked, and counts from a paired approver', async () => {
     const channel = '700000000000000001';
