@@ -52,6 +52,8 @@ describeWithBrowser('the console', () => {
       .rpc('tasks/pushNotificationConfig/set', { taskId: id, pushNotificationConfig: { url: hook } });
     const line = page.getByRole('listitem').filter({ hasText: 'Book a hotel' });
     await line.getByText('Asks you').waitFor();
+    // The same word as in the list of chats.
+    await line.getByText('Agent', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Book a hotel' }).click();
     const detail = page.getByRole('complementary', { name: 'Task' });
     model.enqueue('Booked in Bern.');
