@@ -138,6 +138,8 @@ export interface PluginStatus {
   name: string;
   /** What people call it, where that differs. */
   title?: string;
+  /** What it is for. */
+  description?: string;
   kind?: 'surface';
   state: 'off' | 'waiting' | 'running' | 'failed';
   /** Why it is off or failed. */

@@ -129,6 +129,7 @@ describeWithBrowser('how the switchboard is set up', () => {
       row(name).getByText(words).filter({ visible: true }).waitFor(SOON);
     await card('known', 'Card verified');
     await card('unknown', 'Card signed, not checked');
+    await row('unknown').getByTitle('no key was named to check it with').waitFor();
     await row('forged').getByText('Not reached').waitFor(SOON);
     expect(await row('forged').getByText(/Card/).count()).toBe(0);
     await checkLooks(opened);
@@ -137,6 +138,10 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.setViewportSize(desktopWindow);
     await page.getByRole('link', { name: 'known', exact: true }).click();
     await page.getByText('Card verified', { exact: true }).waitFor();
+    await page.goto(`${pages.service().url}/app#/agents/unknown`);
+    await page.getByText('To check it from now on, connect it again with the keys').waitFor();
+    await page.getByRole('link', { name: 'Signed cards' }).click();
+    await page.getByRole('heading', { name: 'Signed cards' }).waitFor();
     await page.goto(`${pages.service().url}/app#/agents/forged`);
     await page.getByRole('alert').getByText(/sign/).waitFor();
   });
@@ -322,6 +327,7 @@ describeWithBrowser('how the switchboard is set up', () => {
       .first()
       .waitFor();
     await page.locator('#content').getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Publishes the messages of schedules at their times.').waitFor();
     pages.service().write('routes.d/broken.yaml', 'name: broken\nwhen: 5\n');
     await page.getByText('routes.d/broken.yaml cannot be used.').waitFor();
     await checkLooks(opened);

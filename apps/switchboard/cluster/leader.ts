@@ -29,6 +29,7 @@ export interface Leader {
 /** Holds the lease, or waits for it. With the embedded bus it is always held. */
 export class LeaderPlugin implements Plugin, Leader {
   readonly name = 'leader';
+  readonly description = 'Chooses the one switchboard that runs schedules, ceremonies and alerts.';
   readonly #ttlMs: number;
   readonly #listeners: ((token: number | undefined) => void)[] = [];
   #node = '';
