@@ -157,7 +157,7 @@ export interface Sighting {
   /** When its card was last requested, in milliseconds since 1970. */
   at: number;
   error?: string;
-  /** Whether its card is signed, and by a key that its entry names. */
+  /** Whether its card is signed, and by a key that its entry names; missing for services of this installation. */
   card?: 'none' | 'signed' | 'verified';
 }
 

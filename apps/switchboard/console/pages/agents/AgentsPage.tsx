@@ -85,7 +85,7 @@ function AgentList({ list }: { list: ReturnType<typeof useList<AgentView>> }) {
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./ConnectDialog.tsx')).ConnectDialog }));
 
-const KINDS = { 'in-process': 'here', a2a: 'A2A', mcp: 'MCP' } as const;
+const KINDS = { 'in-process': 'Here', a2a: 'A2A', mcp: 'MCP' } as const;
 
 function AgentLine({ agent }: { agent: AgentView }) {
   const { running, waiting } = agent.load;
