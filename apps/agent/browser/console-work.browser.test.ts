@@ -1,4 +1,11 @@
-import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import {
+  checkLooks,
+  describeWithBrowser,
+  desktopWindow,
+  type ModelServer,
+  phoneWindow,
+  startModelServer,
+} from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
@@ -123,7 +130,18 @@ describeWithBrowser('the console', () => {
     await page.getByLabel('Repeats').selectOption('Cron fields');
     await page.getByLabel('Cron', { exact: true }).fill('0 25 * * *');
     await page.getByText('The hour field "25" of "0 25 * * *" is not valid').waitFor();
+    await page.getByLabel('Repeats').selectOption('Once');
+    await page.getByLabel('At', { exact: true }).fill('2020-01-01T09:00');
+    await page.getByText('This time has passed: choose a later one.').waitFor();
     await page.getByLabel('Repeats').selectOption('Every week');
+    // On a phone all days stand in one row.
+    await page.setViewportSize(phoneWindow);
+    const rows = await page
+      .getByRole('group', { name: 'Days' })
+      .getByRole('button')
+      .evaluateAll((days) => new Set(days.map((day) => day.getBoundingClientRect().top)).size);
+    expect(rows).toBe(1);
+    await page.setViewportSize(desktopWindow);
     await page.getByRole('button', { name: 'Thursday' }).click();
     await page.getByRole('button', { name: 'Schedule it' }).click();
     await page.getByText('Every Monday and Thursday at 09:00').waitFor();

@@ -92,21 +92,17 @@ export function checkSchedule(
     throw new StoreError('invalid', `the prompt is longer than ${MAX_PROMPT_LENGTH} characters.`);
   const schedule = parseSchedule(when, { timezone: timezone ?? usual });
   const next = schedule.next(now);
-  if (next === undefined) throw passed(when, now);
+  if (next === undefined)
+    throw new StoreError('invalid', `the time ${when} has passed; it is ${new Date(now).toISOString()} now.`);
   return { id: idOf(jobId, agentName), prompt, schedule: schedule.text, timezone: schedule.timezone, next };
 }
 
 const MAX_UPCOMING = 5;
 
-/** The next few times of a schedule that is not there yet, as ISO times; throws an error that can be shown when it is invalid. */
+/** The next few times of a schedule that is not there yet; throws an error that can be shown when it is invalid. */
 export function previewSchedule(when: string, timezone: string, now: number): string[] {
   const times = parseSchedule(when, { timezone }).preview(MAX_UPCOMING, now);
-  if (times.length === 0) throw passed(when, now);
   return times.map((time) => new Date(time).toISOString());
-}
-
-function passed(when: string, now: number): StoreError {
-  return new StoreError('invalid', `the time ${when} has passed; it is ${new Date(now).toISOString()} now.`);
 }
 
 function idOf(given: string | undefined, agentName: string): string {

@@ -354,7 +354,7 @@ export function introduce(
     ...(problem === undefined ? [] : ['', `  ${problem}`]),
     ...(wants.length > 0 ? ['', '  For full function:', ...wants.map((want) => `  - ${want}`)] : []),
     '',
-    '  Ctrl-C stops everything. "npx trunkline doctor" checks the set-up.',
+    '  Ctrl-C stops everything. "npx trunkline doctor" checks the setup.',
     '',
   ].join('\n');
 }

@@ -132,6 +132,7 @@ function Details({ choice, error, onChange }: ChoiceProps) {
       return (
         <TextField
           label="At"
+          className="col-span-full"
           type="datetime-local"
           value={choice.at}
           {...shown(error)}
@@ -142,6 +143,7 @@ function Details({ choice, error, onChange }: ChoiceProps) {
       return (
         <TextField
           label="Cron"
+          className="col-span-full"
           mono
           spellCheck={false}
           autoComplete="off"
@@ -186,7 +188,7 @@ function Weekdays({ choice, error, onChange }: ChoiceProps<'weekly'>) {
   return (
     <div className="flex flex-col gap-1">
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset within the fieldset would draw the legend twice */}
-      <div role="group" aria-label="Days" className="flex flex-wrap gap-1">
+      <div role="group" aria-label="Days" className="grid max-w-96 grid-cols-7 gap-1">
         {WEEKDAYS.map(([day, short, name]) => (
           <button
             key={day}
@@ -196,7 +198,7 @@ function Weekdays({ choice, error, onChange }: ChoiceProps<'weekly'>) {
             aria-invalid={days.length === 0 && error !== undefined}
             onClick={() => toggle(day)}
             className={cn(
-              'h-9 min-w-11 cursor-pointer rounded-corner border border-edge bg-raised px-2 text-14 transition-colors hover:border-ink pointer-coarse:h-11',
+              'h-9 min-w-0 cursor-pointer rounded-corner border border-edge bg-raised text-14 transition-colors hover:border-ink pointer-coarse:h-11',
               'aria-pressed:border-accent-text aria-pressed:bg-accent aria-pressed:font-medium aria-pressed:text-accent-ink',
             )}
           >
@@ -222,18 +224,18 @@ interface TimesProps extends Pick<ScheduleFieldProps, 'timezone' | 'preview'> {
 function Times({ schedule, timezone, preview, isWritten }: TimesProps) {
   const api = useApi();
   const asked = useRef(preview);
-  const [found, setFound] = useState<{ times: readonly string[]; problem?: string }>({ times: [] });
+  const [found, setFound] = useState<{ times: readonly string[]; problem?: string }>();
   // Fields that are not all there yet are no mistake.
   const isWhole = schedule.startsWith('@') || /^\d{4}-/.test(schedule) || schedule.split(/\s+/).length > 4;
   useEffect(() => {
-    setFound({ times: [] });
+    setFound(undefined);
     if (!isWhole) return;
     const leaving = new AbortController();
     const { path, body, read } = asked.current;
     const ask = async () => {
       const request = { body: body(schedule, timezone), signal: leaving.signal };
       const answer = await api.request(path, request).then(
-        (answer) => ({ times: read(answer) }),
+        (answer) => timesOf(read(answer)),
         (thrown: unknown) => ({ times: [], problem: asApiError(thrown).message }),
       );
       if (!leaving.signal.aborted) setFound(answer);
@@ -248,10 +250,14 @@ function Times({ schedule, timezone, preview, isWritten }: TimesProps) {
   return (
     <div aria-live="polite" className="flex min-h-4.5 flex-col gap-1">
       {words && <p className="text-12 text-muted">{words}</p>}
-      {found.problem !== undefined && <Warning>{found.problem}</Warning>}
-      {found.times.length > 0 && <NextTimes times={found.times.slice(0, 3)} />}
+      {found?.problem !== undefined && <Warning>{found.problem}</Warning>}
+      {found !== undefined && found.times.length > 0 && <NextTimes times={found.times.slice(0, 3)} />}
     </div>
   );
+}
+
+function timesOf(times: readonly string[]) {
+  return times.length > 0 ? { times } : { times, problem: 'This time has passed: choose a later one.' };
 }
 
 function Warning({ children }: { children: ReactNode }) {
