@@ -2,7 +2,7 @@
 
 import type { BusCluster } from '@trunkline/bus';
 import type { ApprovalView, CircuitState } from '@trunkline/std';
-import type { OfferedSkill } from './dispatch/executor.ts';
+import type { FlowApproval, OfferedSkill } from './dispatch/executor.ts';
 import type { Ceremony } from './workspace/schema/agent.ts';
 import type { CronRecord } from './workspace/schema/cron.ts';
 
@@ -51,9 +51,6 @@ export interface Cluster {
 export type FlowStatus = 'active' | 'blocked' | 'complete';
 
 type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
-
-/** Why the last thing that a flow asked approval for was not done. */
-export type FlowApproval = 'denied' | 'unanswered';
 
 export interface Flow {
   id: string;

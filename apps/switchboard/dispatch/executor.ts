@@ -3,7 +3,6 @@ import { BusError, type Delivery } from '@trunkline/bus';
 import { type Origin, ownerKey, type Principal } from '@trunkline/identity';
 import type { StoredFile } from '@trunkline/loop';
 import type { Slot } from '@trunkline/std';
-import type { FlowApproval } from '../api-types.ts';
 
 /** Poll interval for remote tasks. */
 const pauseMs = 5000;
@@ -71,6 +70,9 @@ export interface SkillResult {
   /** The executor itself failed, as opposed to the work. */
   unavailable?: boolean;
 }
+
+/** Why the last thing that a flow asked approval for was not done. */
+export type FlowApproval = 'denied' | 'unanswered';
 
 /** `origins`: what the work has read from outside the operator's trust so far. */
 export type SkillFrame = { origins?: readonly Origin[] } & FrameContent;

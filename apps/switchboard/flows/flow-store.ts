@@ -1,6 +1,7 @@
 import type { Principal } from '@trunkline/identity';
-import type { Flow, FlowApproval, FlowOrigin, TraceEntry } from '../api-types.ts';
+import type { Flow, FlowOrigin, TraceEntry } from '../api-types.ts';
 import { SharedWrites, Store } from '../core/store.ts';
+import type { FlowApproval } from '../dispatch/executor.ts';
 import { columns, type FlowQuery, listFlows, quickMs } from './flow-list.ts';
 import { type Traced, traceText } from './flow-trace.ts';
 
@@ -147,15 +148,14 @@ export class FlowStore extends Store {
   }
 
   /** Blocked: waits for a person's answer, or for the replay of a dead letter. */
-  block(id: string, isBlocked: boolean, approval?: FlowApproval | 'given'): void {
-    const status = isBlocked ? 'blocked' : 'active';
-    const now = this.now();
+  block(id: string, isBlocked: boolean, decided?: FlowApproval | 'given'): void {
+    const [status, now] = [isBlocked ? 'blocked' : 'active', this.now()] as const;
     this.#changed(id, true);
-    const decided = approval && { approval: approval === 'given' ? null : approval };
-    if (this.#change(id, { status, updatedAt: now, ...decided }) !== undefined) return;
-    const set = `status = ?1, updatedAt = ?2${decided ? ', approval = ?4' : ''}`;
-    const values = [status, now, id, ...(decided ? [decided.approval] : [])];
-    this.write(`UPDATE flows SET ${set} WHERE id = ?3`, values);
+    const approval = decided === 'given' ? null : decided;
+    const change = { status, updatedAt: now, ...(approval !== undefined && { approval }) };
+    if (this.#change(id, change) !== undefined) return;
+    const set = Object.keys(change).map((name) => `${name} = ?`);
+    this.write(`UPDATE flows SET ${set} WHERE id = ?`, [...Object.values(change), id]);
   }
 
   /**
