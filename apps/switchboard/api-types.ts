@@ -2,7 +2,7 @@
 
 import type { BusCluster } from '@trunkline/bus';
 import type { ApprovalView, CircuitState } from '@trunkline/std';
-import type { OfferedSkill } from './dispatch/executor.ts';
+import type { FlowApproval, OfferedSkill } from './dispatch/executor.ts';
 import type { Ceremony } from './workspace/schema/agent.ts';
 import type { CronRecord } from './workspace/schema/cron.ts';
 
@@ -67,6 +67,8 @@ export interface Flow {
   executorType: string | null;
   targetAgent: string | null;
   errorPreview: string | null;
+  /** Null where nothing was asked, or the last approval was given. */
+  approval: FlowApproval | null;
   updatedAt: number;
 }
 
@@ -133,6 +135,8 @@ export interface PluginStatus {
   name: string;
   /** What people call it, where that differs. */
   title?: string;
+  /** What it is for. */
+  description?: string;
   kind?: 'surface';
   state: 'off' | 'waiting' | 'running' | 'failed';
   /** Why it is off or failed. */
@@ -150,7 +154,7 @@ export interface Sighting {
   /** When its card was last requested, in milliseconds since 1970. */
   at: number;
   error?: string;
-  /** Whether its card is signed, and by a key that its entry names. */
+  /** Whether its card is signed, and by a key that its entry names; missing for services of this installation. */
   card?: 'none' | 'signed' | 'verified';
 }
 

@@ -106,7 +106,7 @@ export function switchboardComponents(
   const directory = component('workspace directory', {}, async () => {
     const path = options.workspaceDirectory ?? join(home, 'workspace');
     checkApart(agentFiles(home), { WORKSPACE_DIR: path, AGENTS_YAML: options.agentsFile });
-    if (await seedWorkspace(path)) logger.info({ directory: path }, 'wrote an example workspace');
+    if (await seedWorkspace(path)) logger.debug({ directory: path }, 'wrote an example workspace');
     return path;
   });
   const keys = component(

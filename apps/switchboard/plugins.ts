@@ -78,6 +78,7 @@ export function createPlugins(
       leader,
       {
         name: 'peers',
+        description: 'Asks the other switchboards of a bus what they are at work on.',
         start: async ({ home }) => peers.start(await nodeName(home)),
         stop: async () => peers.stop(),
       },

@@ -255,13 +255,14 @@ function warnAboutOpenDoors(
   { allowedOrigins = [], logger }: A2aServerOptions,
   guard: CredentialsGuard,
 ): void {
-  const doors = [
-    ...(guard.schemes.length > 0
-      ? []
-      : ['anyone who reaches this port can drive the agent (A2A_AUTH_TOKEN closes it)']),
-    ...(allowedOrigins.length > 0
-      ? []
-      : ['pages of any origin can read streams (A2A_ALLOWED_ORIGINS lists yours, or *)']),
-  ];
-  if (doors.length > 0) logger.warn({}, `A2A is open: ${doors.join(', and ')}`);
+  const doors = {
+    ...(guard.schemes.length === 0 && {
+      A2A_AUTH_TOKEN: 'anyone who reaches this port can drive the agent (A2A_AUTH_TOKEN closes it)',
+    }),
+    ...(allowedOrigins.length === 0 && {
+      A2A_ALLOWED_ORIGINS: 'pages of any origin can read streams (A2A_ALLOWED_ORIGINS lists yours, or *)',
+    }),
+  };
+  const opens = Object.keys(doors);
+  if (opens.length > 0) logger.warn({ opens }, `A2A is open: ${Object.values(doors).join(', and ')}`);
 }

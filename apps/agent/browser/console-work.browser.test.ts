@@ -1,4 +1,11 @@
-import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import {
+  checkLooks,
+  describeWithBrowser,
+  desktopWindow,
+  type ModelServer,
+  phoneWindow,
+  startModelServer,
+} from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
@@ -52,6 +59,8 @@ describeWithBrowser('the console', () => {
       .rpc('tasks/pushNotificationConfig/set', { taskId: id, pushNotificationConfig: { url: hook } });
     const line = page.getByRole('listitem').filter({ hasText: 'Book a hotel' });
     await line.getByText('Asks you').waitFor();
+    // The same word as in the list of chats.
+    await line.getByText('Agent', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Book a hotel' }).click();
     const detail = page.getByRole('complementary', { name: 'Task' });
     model.enqueue('Booked in Bern.');
@@ -82,7 +91,15 @@ describeWithBrowser('the console', () => {
     const { page } = opened;
     await page.getByText('Nothing is scheduled').waitFor();
     await page.getByLabel('What to do').fill('Say good morning');
-    await page.getByLabel('When').fill('0 9 * * 1-5');
+    // From the kind of repetition to its time by keyboard alone; the times that follow are shown before it is saved.
+    await page.getByLabel('Repeats').focus();
+    await page.keyboard.type('Monday');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('0815AM');
+    const ahead = page.getByRole('group', { name: 'When' }).getByRole('list', { name: 'Next runs' });
+    await expect.poll(() => ahead.getByText('08:15').count(), SOON).toBe(3);
+    await page.getByLabel('At', { exact: true }).fill('09:00');
+    await expect.poll(() => ahead.getByText('09:00').count(), SOON).toBe(3);
     const own = await page.evaluate(() => new Intl.DateTimeFormat().resolvedOptions().timeZone);
     const zone = page.getByLabel('Time zone');
     expect(await zone.locator('option:checked').textContent()).toBe(own);
@@ -110,9 +127,24 @@ describeWithBrowser('the console', () => {
     await page.getByRole('button', { name: 'Undo' }).click();
     await job.getByText('Monday to Friday at 09:00', { exact: true }).waitFor();
     await page.getByLabel('What to do').fill('Whenever');
-    await page.getByLabel('When').fill('sometimes');
+    await page.getByLabel('Repeats').selectOption('Cron fields');
+    await page.getByLabel('Cron', { exact: true }).fill('0 25 * * *');
+    await page.getByText('The hour field "25" of "0 25 * * *" is not valid').waitFor();
+    await page.getByLabel('Repeats').selectOption('Once');
+    await page.getByLabel('At', { exact: true }).fill('2020-01-01T09:00');
+    await page.getByText('This time has passed: choose a later one.').waitFor();
+    await page.getByLabel('Repeats').selectOption('Every week');
+    // On a phone all days stand in one row.
+    await page.setViewportSize(phoneWindow);
+    const rows = await page
+      .getByRole('group', { name: 'Days' })
+      .getByRole('button')
+      .evaluateAll((days) => new Set(days.map((day) => day.getBoundingClientRect().top)).size);
+    expect(rows).toBe(1);
+    await page.setViewportSize(desktopWindow);
+    await page.getByRole('button', { name: 'Thursday' }).click();
     await page.getByRole('button', { name: 'Schedule it' }).click();
-    await page.getByText('sometimes', { exact: false }).first().waitFor();
+    await page.getByText('Every Monday and Thursday at 09:00').waitFor();
   });
 
   it('moves cards between the states of the board, by mouse and by keyboard', async () => {

@@ -157,6 +157,13 @@ describeWithBrowser('the trust page', () => {
     await page.getByText('A browser signed in as operator.').first().click();
     await page.getByText('GET /operator/enter').first().waitFor();
     await checkLooks(opened);
+    await page.evaluate(async () => {
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify({ role: 'helper', model: null });
+      await fetch('/operator/setup/model', { method: 'PUT', headers, body });
+    });
+    await page.reload();
+    await page.getByText('The operator set the helper model.').waitFor();
     await page.getByLabel('What').selectOption('Sign-ins');
     await expect.poll(() => page.getByText('was refused').count()).toBe(0);
     expect(new URL(page.url()).search).toBe('?action=operator.sign-in');

@@ -97,6 +97,14 @@ export function checkSchedule(
   return { id: idOf(jobId, agentName), prompt, schedule: schedule.text, timezone: schedule.timezone, next };
 }
 
+const MAX_UPCOMING = 5;
+
+/** The next few times of a schedule that is not there yet; throws an error that can be shown when it is invalid. */
+export function previewSchedule(when: string, timezone: string, now: number): string[] {
+  const times = parseSchedule(when, { timezone }).preview(MAX_UPCOMING, now);
+  return times.map((time) => new Date(time).toISOString());
+}
+
 function idOf(given: string | undefined, agentName: string): string {
   const id = given?.trim() || `${agentName}-${randomUUID()}`;
   if (id.length > MAX_ID_LENGTH)

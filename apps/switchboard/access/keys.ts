@@ -188,7 +188,7 @@ function checkExposure(host: string, keys: number, logger: Logger): void {
   refuseExposure(host, keys);
   if (keys > 0) return;
   logger.warn(
-    { host },
+    { host, opens: ['SWITCHBOARD_API_KEY'] },
     'everyone on this machine may ask agents and read what goes over the switchboard; set SWITCHBOARD_API_KEY to close it',
   );
 }

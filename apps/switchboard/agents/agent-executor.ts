@@ -47,7 +47,7 @@ import {
   type SkillResult,
 } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
-import { askLimitMs, askPerson, createAskHuman, type HumanInput } from '../human/human-input.ts';
+import { approvalEnd, askLimitMs, askPerson, createAskHuman, type HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
 import {
@@ -197,7 +197,7 @@ function policyOf(
       tell({ type: 'input-start', question });
       const asker = { ...skillRequest, about: { tool, input, rule, subject, isTaskOnly } };
       const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);
-      tell({ type: 'input-end', answered: answer !== undefined });
+      tell(approvalEnd(answer));
       if (answer === undefined)
         return { refused: 'nobody has approved it yet. Say what is still open and end.' };
       const { answer: said, scope } = readScope(answer);

@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { isGuardedTopic, matchesAny } from '../access/caller.ts';
 import { onBehalf } from '../core/messages.ts';
 import type { SkillContext } from '../dispatch/executor.ts';
-import { askLimitMs, type HumanInput } from '../human/human-input.ts';
+import { approvalEnd, askLimitMs, type HumanInput } from '../human/human-input.ts';
 import type { IncidentRepository } from '../incidents/incident-repository.ts';
 import type { Project, ProjectDirectory } from '../projects/registry.ts';
 import type { AgentDefinition, Ceremony } from '../workspace/schema/agent.ts';
@@ -265,7 +265,7 @@ function asksFirst(
         about: { tool: 'run_command', input: given, subject: shown },
       };
       const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);
-      tell({ type: 'input-end', answered: answer !== undefined });
+      tell(approvalEnd(answer));
       if (answer === undefined)
         return 'Error: nobody has approved the command yet. Say what is still open and end.';
       return answerApproval(command, given, answer, { ...call, subject });

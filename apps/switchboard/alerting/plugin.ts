@@ -32,6 +32,7 @@ interface Alert {
 /** Posts errors, drops and incidents to the alert channel, without flooding it. */
 export class AlertingPlugin implements Plugin {
   readonly name = 'alerting';
+  readonly description = 'Posts errors, dropped messages and incidents to the alert channel.';
   readonly after = ['leader'];
   readonly #leader: Leader;
   readonly #errors: Throttle;

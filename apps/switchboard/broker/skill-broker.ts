@@ -101,7 +101,9 @@ export function createSkillBroker(settings: BrokerSettings) {
       keep(name, card);
       clearTimeout(retries.get(name)?.timer);
       retries.delete(name);
-      sightings.set(name, { reachable: true, at: Date.now(), card: card.signature });
+      // Services of one installation know each other by their token.
+      const signed = agent.peer === undefined ? { card: card.signature } : {};
+      sightings.set(name, { reachable: true, at: Date.now(), ...signed });
     } catch (error) {
       if (closing.signal.aborted) return;
       const words = errorMessage(error);

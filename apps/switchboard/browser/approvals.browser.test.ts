@@ -154,6 +154,13 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     await expect.poll(told, SOON).toContain('a ship is due');
     expect(written('closed')).toBeUndefined();
     expect(await lastLine()).toMatchObject({ subject: 'write_file', decision: 'deny' });
+    // The agent has answered, but the flow does not look as if its work were done.
+    await page.goto(`${pages.service().url}/app#/flows`);
+    const flow = page.getByRole('listitem').filter({ hasText: 'Write that the harbour is closed' });
+    await flow.getByText('Not approved').waitFor();
+    await flow.getByRole('link').click();
+    await page.getByText('Somebody denied what the agent asked to do').waitFor();
+    await page.getByText('was no: it was not approved').waitFor();
   });
 
   it('is given for always, as a rule of the policy', async () => {

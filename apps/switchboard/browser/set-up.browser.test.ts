@@ -129,6 +129,7 @@ describeWithBrowser('how the switchboard is set up', () => {
       row(name).getByText(words).filter({ visible: true }).waitFor(SOON);
     await card('known', 'Card verified');
     await card('unknown', 'Card signed, not checked');
+    await row('unknown').getByTitle('no key was named to check it with').waitFor();
     await row('forged').getByText('Not reached').waitFor(SOON);
     expect(await row('forged').getByText(/Card/).count()).toBe(0);
     await checkLooks(opened);
@@ -137,6 +138,10 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.setViewportSize(desktopWindow);
     await page.getByRole('link', { name: 'known', exact: true }).click();
     await page.getByText('Card verified', { exact: true }).waitFor();
+    await page.goto(`${pages.service().url}/app#/agents/unknown`);
+    await page.getByText('To check it from now on, connect it again with the keys').waitFor();
+    await page.getByRole('link', { name: 'Signed cards' }).click();
+    await page.getByRole('heading', { name: 'Signed cards' }).waitFor();
     await page.goto(`${pages.service().url}/app#/agents/forged`);
     await page.getByRole('alert').getByText(/sign/).waitFor();
   });
@@ -180,7 +185,8 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByRole('button', { name: 'Add a schedule' }).click();
     const form = page.getByRole('dialog');
     await form.getByLabel('Name').fill('morning');
-    await form.getByLabel('When', { exact: true }).fill('whenever');
+    await form.getByLabel('Repeats').selectOption('Cron fields');
+    await form.getByLabel('Cron', { exact: true }).fill('whenever');
     await form.getByLabel('What the agent reads').fill('Say good morning');
     await form.getByRole('button', { name: 'Schedule it' }).click();
     await page
@@ -188,7 +194,9 @@ describeWithBrowser('how the switchboard is set up', () => {
       .first()
       .waitFor();
     expect(opened.problems.splice(0)).toHaveLength(1);
-    await form.getByLabel('When', { exact: true }).fill('0 9 * * 1-5');
+    await form.getByLabel('Repeats').selectOption('Monday to Friday');
+    const ahead = form.getByRole('list', { name: 'Next runs' });
+    await expect.poll(() => ahead.getByText('09:00').count(), SOON).toBe(3);
     await form.getByRole('button', { name: 'Schedule it' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
     const times = row.getByRole('list', { name: 'Next runs' }).getByRole('listitem');
@@ -206,6 +214,8 @@ describeWithBrowser('how the switchboard is set up', () => {
     await row.getByRole('button', { name: 'Resume morning' }).click();
     await row.getByText('On', { exact: true }).waitFor();
     await row.getByRole('button', { name: 'Change morning' }).click();
+    expect(await form.getByLabel('Repeats').locator('option:checked').textContent()).toBe('Monday to Friday');
+    expect(await form.getByLabel('At', { exact: true }).inputValue()).toBe('09:00');
     await form.getByLabel('What the agent reads').fill('Say good evening');
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Say good evening').waitFor();
@@ -317,6 +327,7 @@ describeWithBrowser('how the switchboard is set up', () => {
       .first()
       .waitFor();
     await page.locator('#content').getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Publishes the messages of schedules at their times.').waitFor();
     pages.service().write('routes.d/broken.yaml', 'name: broken\nwhen: 5\n');
     await page.getByText('routes.d/broken.yaml cannot be used.').waitFor();
     await checkLooks(opened);

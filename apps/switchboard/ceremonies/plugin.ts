@@ -24,6 +24,7 @@ const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).de
 
 export class CeremonyPlugin implements Plugin {
   readonly name = 'ceremonies';
+  readonly description = 'Runs ceremonies, in which several agents work at a set time.';
   readonly after = ['leader'];
   readonly #leader: Leader;
   readonly #clock: Clock;

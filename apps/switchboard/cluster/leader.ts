@@ -29,6 +29,7 @@ export interface Leader {
 /** Holds the lease, or waits for it. With the embedded bus it is always held. */
 export class LeaderPlugin implements Plugin, Leader {
   readonly name = 'leader';
+  readonly description = 'Chooses the one switchboard that runs schedules, ceremonies and alerts.';
   readonly #ttlMs: number;
   readonly #listeners: ((token: number | undefined) => void)[] = [];
   #node = '';
@@ -47,8 +48,13 @@ export class LeaderPlugin implements Plugin, Leader {
 
   async start({ bus, logger, home }: PluginContext): Promise<void> {
     this.#node = await nodeName(home);
+    const { engine } = bus.status();
     const onChange = (token: number | undefined) => {
-      logger.info({ term: token }, token === undefined ? 'leadership ended' : 'leadership started');
+      // Alone it always leads.
+      logger[engine === 'embedded' ? 'debug' : 'info'](
+        { term: token },
+        token === undefined ? 'leadership ended' : 'leadership started',
+      );
       for (const listener of this.#listeners) listener(token);
     };
     this.#lease = await bus.lease('leader', { ttlMs: this.#ttlMs, onChange });

@@ -242,7 +242,8 @@ export function createRowReplica<Row>(shared: SharedRows<Row>, { seal, exchange 
     await log?.stop();
   }
 
-  return { name: `${subject}-replica`, start, stop };
+  const description = `Shares ${subject} with the other switchboards of a bus.`;
+  return { name: `${subject}-replica`, description, start, stop };
 }
 
 /** Rows that changed and are not shared yet; minor changes of those that were shared lately wait. */

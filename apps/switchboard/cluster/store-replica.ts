@@ -71,5 +71,6 @@ export function createStoreReplica<Entry>(
     await log?.stop();
   }
 
-  return { name: `${subject}-replica`, start, stop };
+  const description = `Shares ${subject} with the other switchboards of a bus.`;
+  return { name: `${subject}-replica`, description, start, stop };
 }

@@ -187,7 +187,13 @@ export function createTaskReplica({ seal, exchange }: Sealing) {
     started = undefined;
   }
 
-  const plugin: Plugin = { name: 'task-replica', after: ['peers'], start, stop };
+  const plugin: Plugin = {
+    name: 'task-replica',
+    description: 'Shares A2A tasks with the other switchboards of a bus.',
+    after: ['peers'],
+    start,
+    stop,
+  };
   return {
     plugin,
     attach,

@@ -35,6 +35,7 @@ export interface Sealing {
 /** On a shared bus, writes each command's change, and each edit by hand, into every workspace; changes are listed there too. */
 export class WorkspaceReplica implements Plugin {
   readonly name = 'workspace-replica';
+  readonly description = 'Keeps the files of the workspace alike on all switchboards of a bus.';
   #log: SharedLog<SharedFile> | undefined;
   /** Entries that others changed after the last change made here. */
   readonly #overwritten = new Set<string>();

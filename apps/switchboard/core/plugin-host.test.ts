@@ -84,6 +84,9 @@ it('runs its plugins and the parts they stand on, and says which are off and why
   const { body } = await board.call('/api/plugins');
   const running = body.data.flatMap(({ name, state }: Json) => (state === 'running' ? [name] : []));
   expect(running).toEqual(expect.arrayContaining(['scheduler', 'projects', 'ceremonies', 'onboarding']));
+  // Whoever reads the page knows none of the names of the parts inside.
+  const inside = body.data.filter(({ kind }: Json) => kind !== 'surface');
+  expect(inside.filter(({ description = '' }: Json) => !/^[A-Z].{20,90}\.$/.test(description))).toEqual([]);
   const off = body.data.filter(({ state }: Json) => state === 'off');
   for (const { words } of off) expect(words).toMatch(/^Set [A-Z_]+/);
   const parts = ['agents', 'routes', 'flows', 'changes', 'mcp-servers', 'workspace', 'projects'];

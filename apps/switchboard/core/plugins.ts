@@ -55,8 +55,10 @@ export class PluginHost {
     });
   }
 
-  #report({ name, title, kind }: Plugin, status: Omit<PluginStatus, 'name' | 'title' | 'kind'>): void {
-    this.#status.set(name, { name, ...(title && { title }), ...(kind && { kind }), ...status });
+  #report(plugin: Plugin, status: Pick<PluginStatus, 'state' | 'words'>): void {
+    const { name, title, description, kind } = plugin;
+    const shown = { ...(title && { title }), ...(description && { description }), ...(kind && { kind }) };
+    this.#status.set(name, { name, ...shown, ...status });
   }
 
   #wanted(): Plugin[] {
@@ -134,6 +136,8 @@ export interface Plugin {
   readonly name: string;
   /** What people call it; its name if not set. */
   readonly title?: string;
+  /** What it is for, in one sentence; surfaces go by their title. */
+  readonly description?: string;
   /** Set for surfaces, which the console map draws. */
   readonly kind?: 'surface';
   /** Names of plugins that start before it and stop after it. */

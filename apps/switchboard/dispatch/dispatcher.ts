@@ -359,7 +359,8 @@ export class Dispatcher {
     if (frame.type !== 'progress' && frame.type !== 'reasoning')
       this.#settings.flows.trace(flowId, frame.type, frame);
     if (frame.type === 'input-start' || frame.type === 'input-end') {
-      this.#settings.flows.block(flowId, frame.type === 'input-start');
+      const approval = frame.type === 'input-end' ? frame.approval : undefined;
+      this.#settings.flows.block(flowId, frame.type === 'input-start', approval);
       ending.waits(frame.type === 'input-start');
     } else if (dispatch.stream) this.#announcer.frame(dispatch, frame);
   }

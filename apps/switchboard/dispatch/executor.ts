@@ -71,6 +71,9 @@ export interface SkillResult {
   unavailable?: boolean;
 }
 
+/** Why the last thing that a flow asked approval for was not done. */
+export type FlowApproval = 'denied' | 'unanswered';
+
 /** `origins`: what the work has read from outside the operator's trust so far. */
 export type SkillFrame = { origins?: readonly Origin[] } & FrameContent;
 
@@ -82,7 +85,8 @@ type FrameContent =
   | { type: 'note'; text: string }
   /** The skill starts and stops waiting for a person. */
   | { type: 'input-start'; question: string }
-  | { type: 'input-end'; answered: boolean }
+  /** `approval`: of a question for approval, how it was decided. */
+  | { type: 'input-end'; answered: boolean; approval?: FlowApproval | 'given' }
   | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
   | { type: 'tool-end'; toolCallId: string; name: string; result: string; failed: boolean };
 

@@ -16,7 +16,7 @@ export type ReadAll = <Row>(sql: string, values: Bindings) => Row[];
 /** Flows that changed later than this after they were opened are in indexes of their own. */
 export const quickMs = 1000;
 export const columns =
-  'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, updatedAt';
+  'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, approval, updatedAt';
 /** Beyond this offset SQLite sorts all flows that somebody sees: slower than by owner, but without holding them here. */
 const mostMerged = 2000;
 const newest = 'ORDER BY createdAt DESC, rowid DESC LIMIT ? OFFSET ?';

@@ -1,6 +1,7 @@
 import type { Principal } from '@trunkline/identity';
 import type { Flow, FlowOrigin, TraceEntry } from '../api-types.ts';
 import { SharedWrites, Store } from '../core/store.ts';
+import type { FlowApproval } from '../dispatch/executor.ts';
 import { columns, type FlowQuery, listFlows, quickMs } from './flow-list.ts';
 import { type Traced, traceText } from './flow-trace.ts';
 
@@ -46,6 +47,7 @@ const migrations = [
   `CREATE INDEX flows_long ON flows (updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
   'ALTER TABLE flows ADD COLUMN trace TEXT; DROP INDEX flows_by_correlation;',
   `CREATE INDEX flows_long_by_owner ON flows (owner, updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
+  'ALTER TABLE flows ADD COLUMN approval TEXT',
 ];
 
 /** Values of a flow in the order of `columns`. */
@@ -110,6 +112,7 @@ export class FlowStore extends Store {
       executorType: null,
       targetAgent: null,
       errorPreview: null,
+      approval: null,
       updatedAt: now,
     };
     this.#lastRowid += 1;
@@ -145,12 +148,14 @@ export class FlowStore extends Store {
   }
 
   /** Blocked: waits for a person's answer, or for the replay of a dead letter. */
-  block(id: string, isBlocked: boolean): void {
-    const status = isBlocked ? 'blocked' : 'active';
-    const now = this.now();
+  block(id: string, isBlocked: boolean, decided?: FlowApproval | 'given'): void {
+    const [status, now] = [isBlocked ? 'blocked' : 'active', this.now()] as const;
     this.#changed(id, true);
-    if (this.#change(id, { status, updatedAt: now }) !== undefined) return;
-    this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [status, now, id]);
+    const approval = decided === 'given' ? null : decided;
+    const change = { status, updatedAt: now, ...(approval !== undefined && { approval }) };
+    if (this.#change(id, change) !== undefined) return;
+    const set = Object.keys(change).map((name) => `${name} = ?`);
+    this.write(`UPDATE flows SET ${set} WHERE id = ?`, [...Object.values(change), id]);
   }
 
   /**

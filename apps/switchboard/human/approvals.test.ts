@@ -13,7 +13,7 @@ import { observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
 const botId = '600000000000000001';
-const [stranger, approver] = ['500000000000000001', '500000000000000002'];
+const [stranger, approver, mate] = ['500000000000000001', '500000000000000002', '500000000000000005'];
 const directory = temporaryDirectory();
 let [guild, model, board] = [] as unknown as [FakeGuild, ModelServer, TestSwitchboard];
 let asOperator: Record<string, string>;
@@ -35,7 +35,7 @@ beforeAll(async () => {
   model = await startModelServer({ script: obey as never });
   board = await startSwitchboard({
     home: directory.path,
-    paired: [stranger, approver, '500000000000000004'].map((id) => `discord:${id}`),
+    paired: [stranger, approver, mate, '500000000000000004'].map((id) => `discord:${id}`),
     env: {
       TRUNKLINE_OPEN: '0',
       PATH: '/usr/bin:/bin',
@@ -51,7 +51,7 @@ beforeAll(async () => {
         'helm',
         'role: general\ntools: [get_incidents]\nrunCommand: true\nskills: [{ name: chat }]',
       ),
-      'approvers.yaml': `approvers: ["chat:${approver}"]\n`,
+      'approvers.yaml': `approvers: ["chat:${approver}", "discord:${mate}"]\n`,
     },
   });
   asOperator = { authorization: `Bearer ${readFileSync(join(board.home, 'operator-key'), 'utf8').trim()}` };
@@ -81,8 +81,8 @@ const request = async (content: string) => {
   const payload = { skillHint: 'chat', content };
   return (await board.call('/publish', { topic: 'agent.skill.request', payload })).body.correlationId;
 };
-const ended = (id: string) =>
-  waitFor(async () => (await board.call(`/api/flows/skill-${id}`)).body.data?.status === 'complete');
+const flowOf = async (id: string): Promise<Json> => (await board.call(`/api/flows/skill-${id}`)).body.data;
+const ended = (id: string) => waitFor(async () => (await flowOf(id))?.status === 'complete');
 
 /** The newest line of the audit log. */
 const lastLine = async (action: string): Promise<Json> =>
@@ -103,6 +103,7 @@ describe('over HTTP, an approval', () => {
     expect((await answer(requestId, 'yes please', asOperator)).status).toBe(200);
     await ended(id);
     expect(runs()).toBe(1);
+    expect((await flowOf(id)).approval).toBeNull();
     const { argumentsHash } = await lastLine('tool.call');
     expect(await lastLine('approval')).toMatchObject({
       ...{ service: 'switchboard', principal: 'operator:operator', subject: 'run_command', argumentsHash },
@@ -122,6 +123,7 @@ describe('over HTTP, an approval', () => {
     await answer(second.requestId, 'no', asOperator);
     await ended(id);
     expect(runs()).toBe(1);
+    expect((await flowOf(id)).approval).toBe('denied');
   });
 
   it('is not prepared by a question of the same words', async () => {
@@ -180,6 +182,14 @@ describe('in chat, an approval', () => {
     guild.say({ content: `<@${botId}> ${content}`, channelId, userId, mentions: [botId] });
   const posted = (channelId: string, words: string) =>
     waitFor(() => guild.posts.find((post) => post.channelId === channelId && post.content.includes(words)));
+
+  it('counts from an approver who is listed as accounts name them', async () => {
+    const channel = '700000000000000009';
+    say(`RUN ${command()}`, stranger, channel);
+    await posted(channel, `ran-${number}`);
+    say('yes', mate, channel);
+    await waitFor(() => runs() === 1);
+  });
 
   it('does not count from the stranger who asked, and counts from a paired approver', async () => {
     const channel = '700000000000000001';

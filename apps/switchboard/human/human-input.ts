@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Question } from '../api-types.ts';
 import { filesOfAnswer } from '../content/references.ts';
 import { onBehalfOf, ownerOfMessage, principalOf } from '../core/messages.ts';
-import type { SkillContext } from '../dispatch/executor.ts';
+import type { SkillContext, SkillFrame } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { ApprovalRules } from './approval-rules.ts';
 import type { AskedCall, QuestionStore, SharedQuestion } from './question-store.ts';
@@ -334,6 +334,13 @@ export async function askPerson(
   const answer = await humanInput.ask(asker, question, askLimitMs, signal);
   tell({ type: 'input-end', answered: answer !== undefined });
   return answer;
+}
+
+/** The end of a question for approval: whatever is no clear yes denies it. */
+export function approvalEnd(answer: string | undefined): SkillFrame {
+  if (answer === undefined) return { type: 'input-end', answered: false, approval: 'unanswered' };
+  const isGiven = readVerdict(readScope(answer).answer) === 'yes';
+  return { type: 'input-end', answered: true, approval: isGiven ? 'given' : 'denied' };
 }
 
 export function createAskHuman(humanInput: HumanInput, asker: Asker, context: SkillContext): Tool {

@@ -27,6 +27,7 @@ export function createOnboarding({ repositories, folders }: OnboardingDeps): Plu
   let subscription: Subscription | undefined;
   return {
     name: 'onboarding',
+    description: 'Adds a new project: its repository, folder and channel, where asked.',
     mount: (app, { bus }) => mountOnboard(app, bus),
     async start({ bus, workspace, options, logger }) {
       const { publicUrl } = options;

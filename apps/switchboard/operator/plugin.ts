@@ -20,6 +20,7 @@ const atOnce = 32;
 /** Delivers messages to the operator, and reports when one did not arrive. */
 export class OperatorPlugin implements Plugin {
   readonly name = 'operator';
+  readonly description = 'Delivers what is meant for the operator, and says when it did not arrive.';
   readonly #clock: Clock;
   readonly #waiting = new Map<string, (receipt: Receipt) => void>();
 

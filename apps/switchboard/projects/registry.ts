@@ -63,6 +63,7 @@ const largestBytes = 20 * 1024 * 1024;
 /** Polls the projects every five minutes; the last good list stays, also over a restart. */
 export class ProjectRegistry implements Plugin, ProjectDirectory {
   readonly name = 'projects';
+  readonly description = 'Knows the projects, their repositories and folders.';
   readonly after = ['project-sync'];
   readonly #source: ProjectSource | undefined;
   readonly #clock: Clock;

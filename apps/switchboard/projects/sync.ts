@@ -50,6 +50,7 @@ const repository = z.looseObject({
  */
 export class ProjectSync implements Plugin {
   readonly name = 'project-sync';
+  readonly description = 'Compiles the list of projects from the repositories of an organisation.';
   readonly after = ['leader'];
   readonly off: string | undefined;
   readonly #settings: SyncSettings;

@@ -31,6 +31,7 @@ type SharedFiles = Pick<WorkspaceReplica, 'catchUp' | 'noteSave'>;
 /** Schedules from files in `crons/` and from commands. */
 export class SchedulerPlugin implements Plugin {
   readonly name = 'scheduler';
+  readonly description = 'Publishes the messages of schedules at their times.';
   readonly after = ['leader', 'workspace-replica'];
   readonly #leader: Leader;
   readonly #clock: Clock;

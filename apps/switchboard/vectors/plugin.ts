@@ -41,6 +41,7 @@ const pauseMs = 1000;
 /** Indexes conversations and documents, so that agents can search them by meaning. */
 export class VectorPlugin implements Plugin {
   readonly name = 'vectors';
+  readonly description = 'Finds documents by meaning, for the tool search_knowledge.';
   readonly off: string | undefined;
   readonly #size: number;
   readonly #embed: Embed | undefined;

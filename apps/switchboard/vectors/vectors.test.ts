@@ -118,6 +118,7 @@ it('stays off without VECTOR_URL, and says how to switch it on [S063]', async ()
   const { body } = await board.call('/api/plugins');
   expect(body.data.find(({ name }: Json) => name === 'vectors')).toEqual({
     name: 'vectors',
+    description: expect.stringContaining('search_knowledge'),
     state: 'off',
     words: expect.stringContaining('VECTOR_URL'),
   });

@@ -98,9 +98,10 @@ const run = defineCommand({
         await serviceSteps({ terminal, setup, services, direct, home });
         const look = (image?: string) => lookAtSandbox(home, env, image);
         await sandboxStep({ terminal, look, change: direct.change });
-        terminal.say(
-          '\nThat was all. "npx trunkline up" starts the services; "npx trunkline init" shows and changes this again.',
-        );
+        const next = (await services.isAnyRunning())
+          ? 'The services that run use it already'
+          : '"npx trunkline up" starts the services';
+        terminal.say(`\nThat was all. ${next}; "npx trunkline init" shows and changes this again.`);
       }
       return 0;
     } catch (error) {

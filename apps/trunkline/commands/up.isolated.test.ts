@@ -31,7 +31,12 @@ describe('trunkline up', () => {
       PEER_ADA_URL: '',
       NODE_PATH: '',
     };
-    const child = trunkline(['up'], { ...anyPorts(), ...slips, PORT: String(port) });
+    const child = trunkline(['up'], {
+      ...anyPorts(),
+      ...slips,
+      PORT: String(port),
+      TRUNKLINE_SANDBOX: 'off',
+    });
     await child.waitForLine('Ctrl-C stops everything', 60_000);
     expect(child.output()).toContain('LLM_MODLE is not a setting; did you mean LLM_MODEL?');
     expect(child.output()).toContain('TRUNKLINE_HOM is not a setting; did you mean TRUNKLINE_HOME?');
@@ -39,6 +44,10 @@ describe('trunkline up', () => {
     for (const name of ['PEER_ADA_URL', 'NODE_PATH', 'PATH'])
       expect(child.output()).not.toContain(`${name} is not`);
     expect(child.output()).not.toContain(`:${port}`);
+    // What every first start is told stands in the introduction, and not in lines of the log before it.
+    expect(child.output()).not.toMatch(/^\{.*"service":/m);
+    expect(child.output()).toContain('A2A_ALLOWED_ORIGINS, A2A_AUTH_TOKEN, SWITCHBOARD_API_KEY close it');
+    expect(child.output()).toMatch(/^ {2}sandbox {6}TRUNKLINE_SANDBOX=off: commands.*docs\/sandbox\.md/m);
     const urls = addresses(child.output());
     expect(Object.keys(urls).sort()).toEqual([...services].sort());
     for (const name of services) {

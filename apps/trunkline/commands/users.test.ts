@@ -97,6 +97,8 @@ it('pairs whoever has a code with an account or a new one, and refuses others', 
   expect(accounts.list()).toMatchObject([
     { name: 'Ava', role: 'guest', identities: ['discord:1', 'mail:a@b'] },
   ]);
+  // As approvers.yaml takes it, where it calls the product otherwise.
+  expect((await run('list'))[1]).toMatch(/Ava +guest +discord:1 mail:a@b\n +in approvers\.yaml +"chat:1"$/);
   accounts.requestPairing('discord:2', 'Eve');
   expect(await run('list')).toEqual([0, expect.stringContaining('discord:2, until')]);
   await run('refuse', 'discord:2');

@@ -1,4 +1,4 @@
-import { type Account, type Accounts, openAccounts } from '@trunkline/accounts';
+import { type Account, type Accounts, nameOnSurface, openAccounts } from '@trunkline/accounts';
 import { AuditLog } from '@trunkline/audit';
 import { choice, defineOptions, homeOptions, text } from '@trunkline/config';
 import { HttpError } from '@trunkline/http';
@@ -162,6 +162,9 @@ function list(accounts: Accounts): number {
   );
   const rows: string[][] = all.flatMap((account) => [
     [account.id, account.name, account.disabled ? 'disabled' : account.role, account.identities.join(' ')],
+    ...account.identities
+      .filter((identity) => nameOnSurface(identity) !== identity)
+      .map((identity) => ['', '', 'in approvers.yaml', JSON.stringify(nameOnSurface(identity))]),
     ...accounts
       .keys(account.id)
       .map(({ keyId, label, lastUsedAt }) => [

@@ -90,5 +90,9 @@ describe('the services of one process', () => {
     expect(new Map(await skills()).get('research') ?? false).toBe(false);
     for (const task of later) task();
     await waitFor(async () => new Map(await skills()).get('research') === true);
+    // Nobody is told that the card of their own service was not checked.
+    const { data } = await (await fetch(`${fleet.url}/api/agents`)).json();
+    const own = data.find(({ name }: { name: string }) => name === 'research');
+    expect(own.sighting).toEqual({ reachable: true, at: expect.any(Number) });
   });
 });

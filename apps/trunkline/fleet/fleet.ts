@@ -4,6 +4,7 @@ import { openAccounts } from '@trunkline/accounts';
 import * as agent from '@trunkline/agent';
 import { type Environment, type Logger, secretStoreOf } from '@trunkline/config';
 import { findModelFile, type ModelFileOptions, type OpenModelFile, openModelFile } from '@trunkline/gguf';
+import { isLoopbackHost } from '@trunkline/http';
 import { type OperatorAccess, readOrCreateSecret } from '@trunkline/identity';
 import * as research from '@trunkline/research';
 import {
@@ -31,6 +32,7 @@ import {
   voiceDefaults,
   withModel,
 } from './service-options.ts';
+import { StartNotices } from './start-notices.ts';
 
 const purposes: Record<string, string> = {
   voice: 'talk to an agent in the browser',
@@ -50,6 +52,7 @@ export interface Fleet extends Omit<Service, 'routes'> {
   operator: OperatorAccess;
   /** Which bus is used, for people. */
   bus: string;
+  notices: StartNotices;
 }
 
 export interface FleetSettings {
@@ -85,6 +88,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   const latest = new Map<ServiceName, Service>();
   const modelFile = new FleetModelFile(settings);
   let read = await modelFile.open(readServiceOptions(options, env));
+  const notices = new StartNotices();
   let broken: string | undefined;
   const serviceToken = readOrCreateSecret(home, 'family-secret');
   const accounts = openAccounts({ home, logger });
@@ -109,7 +113,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   const notifyPeers = () => {
     if (isComplete) for (const listener of members.flatMap(({ listeners }) => listeners)) listener();
   };
-  const startMember = async (name: ServiceName, given: object, own: RunningMember['listeners']) => {
+  const startMember = async (name: ServiceName, given: object, listeners: RunningMember['listeners']) => {
     const peers: Peers = {
       serviceToken,
       get agentName() {
@@ -122,11 +126,13 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
           : undefined,
       // One that has not started yet may ask for a key: nobody gets in through the others meanwhile.
       namesWithKey: () => names.filter((other) => latest.get(other)?.requiresKey?.() ?? !isComplete),
-      onChange: (listener) => void own.push(listener),
+      onChange: (listener) => void listeners.push(listener),
     };
     const problem = () => broken ?? members.find((member) => member.name === name)?.service.problem;
+    const own = logger.child({ service: name });
     const running = await starters[name](given as never, {
-      logger: logger.child({ service: name }),
+      // What others reach is worth a warning in the log, whatever the introduction says.
+      logger: isLoopbackHost(read[name].host) ? notices.collect(own) : own,
       hide,
       services: () => linksWithStates(members, publicAddresses(read)),
       peers,
@@ -206,6 +212,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
     bus: read.switchboard.natsUrl
       ? `NATS at ${read.switchboard.natsUrl.map(withoutCredentials).join(', ')}`
       : 'embedded',
+    notices,
     missing: () => members.flatMap(({ service }) => service.running?.missing() ?? []),
     problem: async () => {
       const problems = await Promise.all(
@@ -325,7 +332,7 @@ function withoutCredentials(server: string): string {
 
 /** What the terminal shows once everything runs: addresses, the model, and what is missing for full function. */
 export function introduce(
-  { members, options, bus, missing }: Fleet,
+  { members, options, bus, missing, notices }: Fleet,
   link: string | undefined,
   problem?: string,
 ): string {
@@ -333,10 +340,7 @@ export function introduce(
     name,
     `${url.padEnd(24)} ${purposes[name] ?? ''}`,
   ]);
-  const facts: [string, string][] = [
-    ['bus', bus],
-    ['data', options.trunklineHome],
-  ];
+  const facts: [string, string][] = [['bus', bus], ['data', options.trunklineHome], ...notices.take()];
   const wants = unique(missing().map(({ what, variable, hint }) => `${what} (${variable}): ${hint}`));
   return [
     '',
@@ -350,7 +354,7 @@ export function introduce(
     ...(problem === undefined ? [] : ['', `  ${problem}`]),
     ...(wants.length > 0 ? ['', '  For full function:', ...wants.map((want) => `  - ${want}`)] : []),
     '',
-    '  Ctrl-C stops everything. "npx trunkline doctor" checks the set-up.',
+    '  Ctrl-C stops everything. "npx trunkline doctor" checks the setup.',
     '',
   ].join('\n');
 }

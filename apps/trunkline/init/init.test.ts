@@ -64,12 +64,14 @@ it('asks for an address and a key, tests the model that was chosen, and saves it
   });
   onTestFinished(() => server.stop());
   const { setup, models } = open();
-  const terminal = answering('3', server.url, 'wrong-key', 'sesame-key', '1', 'y', '2', '', '', '');
+  const key = ['3', server.url, 'wrong-key', 'sesame-key'];
+  const terminal = answering(...key, 'lagre', 'n', '1', 'y', '2', '', '', '');
   expect(await modelStep(terminal, setup, signal)).toBe(true);
   expect(terminal.left).toEqual([]);
   const text = terminal.text();
   expect(text).toContain('wants a key');
   expect(text).toContain('refuses the key');
+  expect(text).toContain('lagre is not on the list. Use it all the same?');
   expect(text).toMatch(/ok {4}tools +calls tools/);
   expect(text).toMatch(/ok {4}context +takes 32768 tokens/);
   expect(models()).toMatch(/chat:\n +model: large/);

@@ -170,10 +170,15 @@ async function takeModel(
   const [only] = listed.models;
   const preset = listed.models.length === 1 ? only : undefined;
   const hint = example === undefined ? '' : `, for example ${example}`;
-  const typed = await terminal.ask(`Model, as number or name${hint} (Enter: ${preset ?? 'back'}): `);
-  const model = listed.models[Number(typed) - 1] ?? (typed === '' ? preset : typed);
-  if (model === undefined || model === '') return undefined;
-  return { model: { url: listed.url, apiKey, model }, others: listed.models };
+  for (;;) {
+    const typed = await terminal.ask(`Model, as number or name${hint} (Enter: ${preset ?? 'back'}): `);
+    const model = listed.models[Number(typed) - 1] ?? (typed === '' ? preset : typed);
+    if (model === undefined || model === '') return undefined;
+    // Some gateways take names that they do not list, and some take any name and answer with another model.
+    const isKnown = listed.models.length === 0 || listed.models.includes(model);
+    if (isKnown || (await confirm(terminal, `${model} is not on the list. Use it all the same?`, false)))
+      return { model: { url: listed.url, apiKey, model }, others: listed.models };
+  }
 }
 
 function namesOf(models: readonly string[]): string {

@@ -7,6 +7,8 @@ import { operatorHeaders } from '../operator/operator-headers.ts';
 
 export type ServiceName = 'voice' | 'agent' | 'research' | 'switchboard';
 
+const names: readonly ServiceName[] = ['voice', 'agent', 'research', 'switchboard'];
+
 const limitMs = 90_000;
 const lookMs = 2000;
 
@@ -41,9 +43,13 @@ export class RunningServices {
     }
   }
 
+  async isAnyRunning(): Promise<boolean> {
+    const running = await Promise.all(names.map((name) => this.isRunning(name)));
+    return running.includes(true);
+  }
+
   /** What wins over models.yaml in single services, in words. */
   async overrides(): Promise<string[]> {
-    const names = ['voice', 'agent', 'research', 'switchboard'] as const;
     const views = await Promise.all(
       names.map(async (name) =>
         (await this.isRunning(name)) ? await this.call(name, '/operator/setup', overridesSchema) : undefined,

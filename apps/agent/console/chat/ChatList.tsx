@@ -21,7 +21,7 @@ import {
 import { Ellipsis, MessageSquarePlus, Trash2 } from 'lucide-react';
 import { memo, useState } from 'react';
 import { useLiveList } from '../app/live.ts';
-import type { ChatOrigin, ChatPlace, ChatSource, ChatSummary, TurnState } from './wire.ts';
+import { type ChatPlace, type ChatSource, type ChatSummary, originWord, type TurnState } from './wire.ts';
 
 const SOURCES: readonly { value: ChatSource; label: string }[] = [
   { value: 'all', label: 'Anyone' },
@@ -164,7 +164,7 @@ const Row = memo(function Row({ chat, current, onOpen, onForget }: RowProps) {
         <span className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-12 font-normal text-muted">
           {lamp && <Lamp state={lamp.state} word={lamp.word} size="small" />}
           <RelativeTime at={chat.updated_at} />
-          {chat.origin !== 'chat' && <Badge>{ORIGINS[chat.origin]}</Badge>}
+          {chat.origin !== 'chat' && <Badge>{originWord(chat.origin)}</Badge>}
         </span>
       </a>
       <Menu
@@ -184,13 +184,6 @@ const Row = memo(function Row({ chat, current, onOpen, onForget }: RowProps) {
     </li>
   );
 });
-
-const ORIGINS: Record<Exclude<ChatOrigin, 'chat'>, string> = {
-  terminal: 'Terminal',
-  platform: 'Platform',
-  a2a: 'Agent',
-  inbox: 'Inbox',
-};
 
 const LAMPS: Partial<Record<TurnState, { state: LampState; word: string }>> = {
   working: { state: 'live', word: 'Working' },

@@ -39,6 +39,20 @@ export type {
   TaskSummary,
 } from '../../routes/console/tasks.ts';
 
+const ORIGINS: Readonly<Record<string, string>> = {
+  chat: 'Chat',
+  terminal: 'Terminal',
+  platform: 'Platform',
+  a2a: 'Agent',
+  inbox: 'Inbox',
+  schedule: 'Schedule',
+};
+
+/** Where a chat or a task came from, for people; a channel that a caller named is shown as it is. */
+export function originWord(origin: string): string {
+  return ORIGINS[origin] ?? origin;
+}
+
 export const STATES: Record<TurnState, ReturnType<typeof stateLamp>> = {
   working: stateLamp('working'),
   'input-required': stateLamp('asks'),

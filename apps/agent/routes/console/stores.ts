@@ -3,7 +3,7 @@ import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Owners } from '../../owners.ts';
-import type { ScheduleBackend } from '../../scheduler/schedule-backend.ts';
+import { previewSchedule, type ScheduleBackend } from '../../scheduler/schedule-backend.ts';
 import { type SkillRepository, skillSlug } from '../../skills/skill-repository.ts';
 import type { AuditLog } from '../../stores/audit-log.ts';
 import { ISSUE_STATES, ISSUE_TYPES } from '../../stores/beads-store.ts';
@@ -19,6 +19,8 @@ const newJob = z.object({
   /** The conversation that shows its runs. */
   session_id: z.string().min(1).max(500).optional(),
 });
+
+const timesOf = newJob.pick({ when: true }).extend({ timezone: newJob.shape.timezone.default('UTC') });
 
 const newSkill = z.object({
   name: z.string().trim().min(1).max(100),
@@ -145,6 +147,10 @@ export function mountScheduler(
     const { job_id: jobId, session_id: sessionId, ...job } = json;
     return { job: await scheduler(principal).add({ ...job, jobId, sessionId, principal }) };
   });
+  const preview = { summary: 'The next times of a schedule, before it is saved', json: timesOf };
+  route.post('/api/scheduler/preview', preview, ({ json: { when, timezone } }) => ({
+    upcoming: previewSchedule(when, timezone, Date.now()),
+  }));
   const actions = {
     pause: { summary: 'Let a job rest', act: 'pause' },
     resume: { summary: 'Go on with a job', act: 'resume' },

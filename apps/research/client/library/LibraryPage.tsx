@@ -38,7 +38,7 @@ export function LibraryPage() {
           aria-label="Search the library"
           value={words}
           maxLength={200}
-          placeholder="Words of the question, the answer or the report"
+          placeholder="Find a question or report"
           onChange={(event) => setWords(event.target.value)}
           className="h-11 min-w-0 flex-1 bg-transparent text-16 outline-none placeholder:text-muted"
         />

@@ -66,7 +66,7 @@ function ModelPanel() {
   if (health === undefined) return null;
   const { model, missing = [] } = health;
   return (
-    <Panel title="Set-up" flush>
+    <Panel title="Setup" flush>
       <ul>
         {model && (
           <Line

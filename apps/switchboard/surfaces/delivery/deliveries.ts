@@ -66,6 +66,7 @@ export function createDeliveries(): Deliveries {
   let stopSweeping: (() => void) | undefined;
   return {
     name: 'deliveries',
+    description: 'Sends answers and messages to surfaces, tries again and records what arrived.',
     shared: sharedDeliveries(() => running),
     mount: (app, { bus, peers }) => {
       const own = (asked: DeliveryQuery) => running?.store.list(asked) ?? [];

@@ -45,6 +45,7 @@ export function createUndelivered(deliveries: Deliveries, surfaces: readonly Kno
   };
   return {
     name: 'undelivered',
+    description: 'Records messages to surfaces that are off, so that they can be sent later.',
     after: [deliveries.name, ...surfaces.map(({ name }) => name)],
     async start({ bus }) {
       const take = (message: Message) => {

@@ -1,3 +1,4 @@
+import { nameOnSurface } from '@trunkline/accounts';
 import { z } from 'zod';
 
 export const severities = ['critical', 'high', 'medium', 'low'] as const;
@@ -38,6 +39,8 @@ export const fleetSchema = z
 export function approversSchema(surfaces: readonly string[]) {
   const approver = z
     .string()
+    // Accounts name the product, "discord:1"; here it is the surface, "chat:1".
+    .overwrite(nameOnSurface)
     .regex(
       new RegExp(`^(${surfaces.join('|')}):\\S{1,200}$`),
       'the surface and the id of the user, such as chat:123456789012345678',

@@ -215,6 +215,8 @@ function sentenceOf(entry: AuditEntry, nameOf: NameOf): string {
       return /^\w+ \//.test(subject) ? `${who} was refused ${subject}.` : `${subject}: ${result}.`;
     case 'http.change':
       return `${who} ${isRefused(result) ? 'tried' : 'used'} ${subject}.`;
+    case 'setup.model':
+      return `${who} set the ${subject} model.`;
     default:
       return [`${who}: ${action}`, subject, decision, result].filter(Boolean).join(', ');
   }
@@ -240,6 +242,7 @@ function personOf(principal: string, nameOf: NameOf): string {
   if (name !== undefined) return name;
   if (kind === 'anonymous') return 'Somebody unknown';
   if (id === '' || id === kind) return `The ${kind}`;
+  if (kind === 'operator') return `The operator (${id})`;
   return kind === 'person' ? id : `${kind[0]?.toUpperCase()}${kind.slice(1)} ${id}`;
 }
 

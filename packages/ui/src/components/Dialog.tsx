@@ -1,6 +1,6 @@
 import { AlertDialog, Dialog as Radix } from 'radix-ui';
 import { type ReactNode, useRef, useState } from 'react';
-import { SchemaForm } from '../form/SchemaForm.tsx';
+import { type CustomFields, SchemaForm } from '../form/SchemaForm.tsx';
 import type { FormValues, JsonSchema } from '../form/schema.ts';
 import { useMediaQuery } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
@@ -101,6 +101,7 @@ interface FormDialogProps {
   /** One sentence on what this is for. */
   detail?: string;
   schema: JsonSchema;
+  fields?: CustomFields;
   /** What stands in the fields at first. */
   values?: FormValues | undefined;
   /** What the button does. */
@@ -114,7 +115,7 @@ interface FormDialogProps {
 
 /** Writes one thing, by a form over the page. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, detail, schema, values, action = 'Save', onClose, onSave, onTest } = props;
+  const { title, detail, schema, fields, values, action = 'Save', onClose, onSave, onTest } = props;
   const wish = useRef<'save' | 'test'>('save');
   const [busy, setBusy] = useState(false);
   const submit = async (given: FormValues) => {
@@ -130,6 +131,7 @@ export function FormDialog(props: FormDialogProps) {
     <Dialog open wide onClose={onClose} title={title} detail={detail}>
       <SchemaForm
         schema={schema}
+        {...(fields && { fields })}
         {...(values && { values })}
         disabled={busy}
         onSubmit={(given) => void submit(given)}

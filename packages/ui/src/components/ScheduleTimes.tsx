@@ -28,7 +28,7 @@ export function ScheduleWords({ schedule, timezone, next }: ScheduleWordsProps) 
       ) : (
         <Tooltip text={`Cron: ${schedule}`}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the fields must be within reach of the keyboard */}
-          <span tabIndex={0} className="rounded-small">
+          <span tabIndex={0} className="inline-flex min-h-6 items-center rounded-small">
             {words}
           </span>
         </Tooltip>

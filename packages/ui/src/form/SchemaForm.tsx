@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { checkValues, type FormErrors } from './check.ts';
 import { SchemaField } from './SchemaField.tsx';
@@ -7,6 +7,7 @@ import {
   fieldsOf,
   isRecord,
   type JsonSchema,
+  labelOf,
   startValues,
   type UiSchema,
 } from './schema.ts';
@@ -14,6 +15,8 @@ import {
 export interface SchemaFormProps {
   schema: JsonSchema;
   ui?: UiSchema;
+  /** Fields that are shown in another way than their schema says. */
+  fields?: CustomFields;
   /** Stands in the fields at first, before the defaults of the schema. */
   values?: FormValues;
   /** Only called with values that the schema allows. */
@@ -23,10 +26,22 @@ export interface SchemaFormProps {
   disabled?: boolean;
 }
 
+export type CustomFields = Readonly<Record<string, (field: CustomField) => ReactNode>>;
+
+interface CustomField {
+  label: string;
+  value: unknown;
+  /** Of all fields. */
+  values: FormValues;
+  error: string | undefined;
+  onChange(value: unknown): void;
+}
+
 /** A form made from a JSON schema. Mistakes are named at their fields when it is sent, and the first gets the focus. */
 export function SchemaForm({
   schema,
   ui = {},
+  fields = {},
   values: given,
   onSubmit,
   actions,
@@ -50,7 +65,15 @@ export function SchemaForm({
       }}
     >
       <fieldset disabled={disabled} className="flex min-w-0 flex-col gap-4">
-        <SchemaFields schema={schema} ui={ui} values={values} errors={errors} path="" onChange={setValues} />
+        <SchemaFields
+          schema={schema}
+          ui={ui}
+          fields={fields}
+          values={values}
+          errors={errors}
+          path=""
+          onChange={setValues}
+        />
       </fieldset>
       <div className="flex flex-wrap justify-end gap-2">{actions}</div>
     </form>
@@ -60,17 +83,23 @@ export function SchemaForm({
 interface SchemaFieldsProps {
   schema: JsonSchema;
   ui: UiSchema;
+  fields: CustomFields;
   values: FormValues;
   errors: FormErrors;
   path: string;
   onChange(values: FormValues): void;
 }
 
-function SchemaFields({ schema, ui, values, errors, path, onChange }: SchemaFieldsProps) {
+function SchemaFields({ schema, ui, fields, values, errors, path, onChange }: SchemaFieldsProps) {
   return fieldsOf(schema, ui).map(([name, field]) => {
     const place = path === '' ? name : `${path}.${name}`;
     const hints = isRecord(ui[name]) ? ui[name] : {};
     const change = (value: unknown) => onChange({ ...values, [name]: value });
+    const custom = fields[name];
+    if (custom !== undefined) {
+      const shown = { label: labelOf(name, field), value: values[name], values, error: errors[place] };
+      return <Fragment key={name}>{custom({ ...shown, onChange: change })}</Fragment>;
+    }
     return (
       <SchemaField
         key={name}
@@ -86,6 +115,7 @@ function SchemaFields({ schema, ui, values, errors, path, onChange }: SchemaFiel
           <SchemaFields
             schema={field}
             ui={hints}
+            fields={{}}
             values={inner}
             errors={errors}
             path={place}

@@ -1,5 +1,5 @@
-import { Badge, Button, FormDialog, Loaded, useResource, useSend } from '@trunkline/ui';
-import { Plus } from 'lucide-react';
+import { Badge, Button, EmptyState, FormDialog, Loaded, Panel, useResource, useSend } from '@trunkline/ui';
+import { KanbanSquare, Plus } from 'lucide-react';
 import { type DragEvent, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import type { Issue } from '../../../stores/beads-store.ts';
 import { useLive } from '../../app/live.ts';
@@ -74,21 +74,31 @@ export default function BoardPage() {
       }
     >
       <Loaded resource={board} failed="The board could not be loaded." rows={8}>
-        {() => (
-          <div className="grid auto-cols-[minmax(11rem,1fr)] grid-flow-col gap-3 overflow-x-auto pb-2">
-            {COLUMNS.map(({ state, title }) => (
-              <Column
-                key={state}
-                state={state}
-                title={title}
-                issues={issues.filter(({ status }) => status === state)}
-                focus={focus}
-                onMove={(id, status, byKeyboard) => void move(id, status, byKeyboard)}
-                onOpen={setEdited}
+        {() =>
+          issues.length === 0 ? (
+            <Panel title="Issues" hideTitle flush>
+              <EmptyState
+                icon={<KanbanSquare aria-hidden />}
+                title="No issues yet"
+                next="An issue is a piece of work to keep in sight. Make the first one, or ask the agent in the chat to put something on the board."
               />
-            ))}
-          </div>
-        )}
+            </Panel>
+          ) : (
+            <div className="grid auto-cols-[minmax(11rem,1fr)] grid-flow-col gap-3 overflow-x-auto pb-2">
+              {COLUMNS.map(({ state, title }) => (
+                <Column
+                  key={state}
+                  state={state}
+                  title={title}
+                  issues={issues.filter(({ status }) => status === state)}
+                  focus={focus}
+                  onMove={(id, status, byKeyboard) => void move(id, status, byKeyboard)}
+                  onOpen={setEdited}
+                />
+              ))}
+            </div>
+          )
+        }
       </Loaded>
       {edited !== null && (
         <IssueDialog issue={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
@@ -174,7 +184,7 @@ function Column({ state, title, issues, focus, onMove, onOpen }: ColumnProps) {
         <Badge>{issues.length}</Badge>
       </h2>
       {issues.length === 0 && (
-        <p className="px-1 py-4 text-center text-12 text-muted">Nothing here. Drop a card.</p>
+        <p className="px-1 py-4 text-center text-12 text-muted">No issue. Drop one here.</p>
       )}
       <ul className="flex flex-col gap-2">
         {issues.slice(0, shown).map((issue) => (

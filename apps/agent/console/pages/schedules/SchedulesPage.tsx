@@ -3,12 +3,15 @@ import {
   Button,
   browserTimezone,
   CopyButton,
+  type CustomFields,
   IconButton,
   knownTimezones,
   Lamp,
   ListPanel,
   NextTimes,
   Panel,
+  ScheduleField,
+  type SchedulePreview,
   ScheduleWords,
   SchemaForm,
   stateLamp,
@@ -31,22 +34,34 @@ const formIn = (timezone: string) => ({
       maxLength: 10_000,
       description: 'In full: the agent starts with this alone, as in a new chat.',
     },
-    when: {
-      type: 'string',
-      title: 'When',
-      description:
-        'Once, such as 2027-01-31T09:00, or again and again, as five cron fields: 0 9 * * * is every day at 09:00, 0 9 * * 1-5 Monday to Friday.',
-    },
+    when: { type: 'string', title: 'When', default: '0 9 * * *' },
     timezone: {
       type: 'string',
       title: 'Time zone',
       enum: knownTimezones(),
       default: timezone,
-      description: 'Of the time above; daylight saving time is followed.',
+      description: 'Of the times above; daylight saving time is followed.',
     },
     job_id: { type: 'string', title: 'Name', description: 'The same name again replaces the schedule.' },
   },
 });
+
+const preview: SchedulePreview = {
+  path: '/api/scheduler/preview',
+  body: (when, timezone) => ({ when, timezone }),
+  read: (answer) => (answer as { upcoming: string[] }).upcoming,
+};
+
+const fields: CustomFields = {
+  when: ({ value, values, ...field }) => (
+    <ScheduleField
+      {...field}
+      value={String(value ?? '')}
+      timezone={String(values.timezone)}
+      preview={preview}
+    />
+  ),
+};
 
 /** Prompts that run later, once or again and again. */
 export default function SchedulesPage() {
@@ -77,6 +92,7 @@ export default function SchedulesPage() {
           <SchemaForm
             key={round}
             schema={form}
+            fields={fields}
             onSubmit={(values) => void add(values)}
             actions={
               <Button type="submit" variant="primary">

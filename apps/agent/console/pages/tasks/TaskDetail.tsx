@@ -23,6 +23,7 @@ import { QuestionCard } from '../../chat/QuestionCard.tsx';
 import {
   type Delivery,
   isOpen,
+  originWord,
   STATES,
   type TaskEvent,
   type TaskPart,
@@ -93,7 +94,7 @@ function Facts({ task }: { task: TaskSummary }) {
   const facts: [string, ReactNode][] = [
     ['Id', <Id key="id" value={task.id} label="Copy the task id" />],
     ['Context', <Id key="context" value={task.context_id} label="Copy the context id" />],
-    ['From', task.origin],
+    ['From', originWord(task.origin)],
     [
       'Tokens',
       usage

@@ -13,7 +13,7 @@ import {
 import { ListChecks } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useLiveList } from '../../app/live.ts';
-import { STATES, type TaskSummary } from '../../chat/wire.ts';
+import { originWord, STATES, type TaskSummary } from '../../chat/wire.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const FILTERS = [
@@ -87,7 +87,7 @@ function TaskLine({ task, selected }: { task: TaskSummary; selected: boolean }) 
       detail={<span className="block truncate">{task.text}</span>}
       trail={
         <>
-          <span className="hidden sm:inline">{task.origin}</span>
+          <span className="hidden sm:inline">{originWord(task.origin)}</span>
           {task.usage && (
             <span className="hidden font-mono lg:inline">
               {task.usage.estimated && '≈ '}

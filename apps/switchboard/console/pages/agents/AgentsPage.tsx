@@ -85,7 +85,7 @@ function AgentList({ list }: { list: ReturnType<typeof useList<AgentView>> }) {
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./ConnectDialog.tsx')).ConnectDialog }));
 
-const KINDS = { 'in-process': 'here', a2a: 'A2A', mcp: 'MCP' } as const;
+const KINDS = { 'in-process': 'Here', a2a: 'A2A', mcp: 'MCP' } as const;
 
 function AgentLine({ agent }: { agent: AgentView }) {
   const { running, waiting } = agent.load;
@@ -98,7 +98,7 @@ function AgentLine({ agent }: { agent: AgentView }) {
       lead={<AgentLamp agent={agent} />}
       detail={
         <span className="block truncate">
-          {card && <span className="sm:hidden">{card} · </span>}
+          {card && <span className="sm:hidden">{card.words} · </span>}
           {agent.skills.map(({ name }) => name).join(', ') ||
             (isUnreachable(agent) ? 'No skill, so no route reaches it' : 'No skills known yet')}
         </span>
@@ -112,8 +112,8 @@ function AgentLine({ agent }: { agent: AgentView }) {
           )}
           {agent.default && <Badge>Default</Badge>}
           {card && (
-            <span className="max-sm:hidden">
-              <Badge>{card}</Badge>
+            <span className="max-sm:hidden" title={card.meaning}>
+              <Badge>{card.words}</Badge>
             </span>
           )}
           <Badge>{KINDS[agent.type]}</Badge>
@@ -124,9 +124,13 @@ function AgentLine({ agent }: { agent: AgentView }) {
 }
 
 /** Whether its card is signed, and by a key that we were told. */
-function cardWords({ sighting }: AgentView): string | undefined {
-  if (sighting?.card === 'verified') return 'Card verified';
-  return sighting?.card === 'signed' ? 'Card signed, not checked' : undefined;
+function cardWords({ sighting }: AgentView): { words: string; meaning: string } | undefined {
+  if (sighting?.card === 'verified')
+    return { words: 'Card verified', meaning: 'Its card is signed by one of the keys that you have named.' };
+  if (sighting?.card !== 'signed') return undefined;
+  const meaning =
+    'Its card carries a signature, and no key was named to check it with: nothing is wrong, and nothing is proven. To check it from now on, connect it again with the keys of its card, or the address where they stand.';
+  return { words: 'Card signed, not checked', meaning };
 }
 
 /** Whether the agent accepts work. */
@@ -176,7 +180,7 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
         actions={
           sighting?.reachable && (
             <>
-              {card && <Badge>{card}</Badge>}
+              {card && <Badge>{card.words}</Badge>}
               <Lamp {...stateLamp('connected', 'Reached')} />
               <span className="text-12 text-muted">
                 <RelativeTime at={sighting.at} />
@@ -194,6 +198,14 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
           ))}
           {skills.length === 0 && <li className="text-muted">None are known yet.</li>}
         </ul>
+        {card && (
+          <p className="mt-3 text-12 text-muted">
+            {card.words}: {card.meaning}{' '}
+            <a className="text-accent-text underline underline-offset-2" href="/help/a2a#signed-cards">
+              Signed cards
+            </a>
+          </p>
+        )}
       </Panel>
       <Trial agent={agent} />
     </Frame>

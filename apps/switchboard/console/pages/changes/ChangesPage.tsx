@@ -27,7 +27,7 @@ export default function ChangesPage() {
   return (
     <Frame
       title="Changes"
-      intro="Every change of the workspace that was made here, by commands, or by agents. Each can be taken back, but for files that are only edited by hand, such as keys.yaml."
+      intro="Every change of the workspace that was made here, by commands, or by agents. Each can be taken back, except for files that are only edited by hand, such as keys.yaml."
     >
       <List
         title="Changes"

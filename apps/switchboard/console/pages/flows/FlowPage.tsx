@@ -76,6 +76,7 @@ function Whole({ flow }: { flow: FlowDetails }) {
           todo="Fix the cause, then replay it. Routes shows where a message would go."
         />
       )}
+      <NotApproved flow={flow} />
       <div className="grid items-start gap-4 lg:grid-cols-[2fr_3fr]">
         <div className="flex min-w-0 flex-col gap-4">
           <Why flow={flow} />
@@ -90,6 +91,24 @@ function Whole({ flow }: { flow: FlowDetails }) {
       </div>
       <FlowMessages correlationId={flow.correlationId} />
     </>
+  );
+}
+
+/** The agent has answered, and what it wanted to do was not done. */
+function NotApproved({ flow: { status, approval } }: { flow: Flow }) {
+  if (status !== 'complete' || !approval) return null;
+  const words =
+    approval === 'denied'
+      ? 'Somebody denied what the agent asked to do, so it was not done.'
+      : 'Nobody answered in time whether the agent may do it, so it was not done.';
+  return (
+    <p>
+      {words} Its question is below, step by step. Replay asks again, and the question stands under{' '}
+      <a className="text-accent-text underline underline-offset-2" href={hashRoute('questions')}>
+        Questions
+      </a>
+      .
+    </p>
   );
 }
 
@@ -191,9 +210,11 @@ function detailsOf({ trace }: FlowDetails, event: string): Record<string, unknow
   return trace.findLast((entry) => entry.event === event)?.details ?? {};
 }
 
-export function lampOf({ status, stage }: Flow): ReturnType<typeof stateLamp> {
+export function lampOf({ status, stage, approval }: Flow): ReturnType<typeof stateLamp> {
   if (status === 'blocked') return stateLamp('asks', 'Asks');
   if (stage === 'error') return stateLamp('failed');
+  if (stage === 'done' && approval !== null)
+    return approval === 'denied' ? stateLamp('skipped', 'Not approved') : stateLamp('missed', 'Not answered');
   if (stage === 'done') return stateLamp('done');
   return stage === 'running' ? stateLamp('working', 'Works') : stateLamp('queued');
 }

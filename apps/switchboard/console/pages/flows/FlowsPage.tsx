@@ -76,7 +76,7 @@ function FlowLine({ flow }: { flow: Flow }) {
       title={titleOf(flow)}
       href={hashRoute('flows', flow.id)}
       lit={flow.stage === 'running' && flow.status === 'active'}
-      lead={<Lamp {...lamp} className="w-16" />}
+      lead={<Lamp {...lamp} className="w-24 sm:w-28" />}
       detail={detail !== '' && <span className="block truncate">{detail}</span>}
       trail={
         <>

@@ -128,7 +128,7 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
     case 'input-start':
       return step('Asks a person', text(fields.question), 'waiting');
     case 'input-end':
-      return step('Answer', fields.answered === true ? 'came' : 'did not come in time');
+      return answerStep(step, fields);
     case 'tool-start':
       return toolStep(at, fields, trace);
     case 'end':
@@ -136,6 +136,15 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
     default:
       return { ...step(event, ''), whole: [{ title: event, code: pretty(fields) }] };
   }
+}
+
+function answerStep(
+  step: (title: string, words: string, tone?: Step['tone']) => Step,
+  { answered, approval }: Record<string, unknown>,
+): Step {
+  if (answered !== true) return step('Answer', 'did not come in time', 'failed');
+  if (approval === 'denied') return step('Answer', 'was no: it was not approved', 'failed');
+  return step('Answer', approval === 'given' ? 'was yes: it was approved' : 'came');
 }
 
 /** What follows the surface in the topic of the answer is the id of a channel or a person. */

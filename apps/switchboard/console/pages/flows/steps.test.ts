@@ -1,5 +1,15 @@
 import { expect, it } from 'vitest';
+import type { Flow } from '../../../api-types.ts';
+import { lampOf } from './FlowPage.tsx';
 import { stepsOf } from './Timeline.tsx';
+
+it('does not call work done that nobody approved', () => {
+  const lamp = (approval: Flow['approval']) =>
+    lampOf({ status: 'complete', stage: 'done', approval } as Flow);
+  expect(lamp('denied')).toEqual({ state: 'idle', word: 'Not approved' });
+  expect(lamp('unanswered')).toEqual({ state: 'failed', word: 'Not answered' });
+  expect(lamp(null)).toEqual({ state: 'done', word: 'Done' });
+});
 
 it('makes one step of the call of a tool and its end, with the time it took', () => {
   const steps = stepsOf([

@@ -49,11 +49,14 @@ function only(
 function PluginList(props: { title: string; detail: string; list: PagedList<PluginStatus> }) {
   return (
     <List {...props} icon={Puzzle} empty={['No plugins', 'Restart the switchboard.']}>
-      {({ name, title = name, state, words }) => (
+      {({ name, title = name, description, state, words }) => (
         <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
           <span className="w-44 font-medium">{title}</span>
           <Lamp {...LAMPS[state]} className="w-20" />
-          <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>
+          <span className="min-w-0 flex-1 basis-56 break-words text-muted">
+            {description}
+            {words && <span className="block">{words}</span>}
+          </span>
         </li>
       )}
     </List>

@@ -132,7 +132,7 @@ export function CeremonyList() {
       icon={Users}
       empty={[
         'No ceremonies yet',
-        'Write one with New ceremony, or put a file into ceremonies/ of the workspace.',
+        'A ceremony puts one question to several agents at a set time, a stand-up for instance. Write one with New ceremony, or put a file into ceremonies/ of the workspace.',
       ]}
     >
       {(ceremony) => (

@@ -1,6 +1,7 @@
 import {
   Button,
   browserTimezone,
+  type CustomFields,
   FormDialog,
   hashRoute,
   IconButton,
@@ -8,6 +9,8 @@ import {
   knownTimezones,
   Lamp,
   NextTimes,
+  ScheduleField,
+  type SchedulePreview,
   ScheduleWords,
   stateLamp,
   usePages,
@@ -72,12 +75,20 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
         )}
       </List>
       {editing === 'new' && (
-        <FormDialog title="Add a schedule" schema={form} action="Schedule it" onClose={close} onSave={add} />
+        <FormDialog
+          title="Add a schedule"
+          schema={form}
+          fields={fields}
+          action="Schedule it"
+          onClose={close}
+          onSave={add}
+        />
       )}
       {typeof editing === 'object' && (
         <FormDialog
           title={`Change ${editing.id}`}
           schema={form}
+          fields={fields}
           values={valuesOf(editing)}
           onClose={close}
           onSave={(values) => change(editing, values)}
@@ -90,18 +101,13 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
 type Values = Readonly<Record<string, unknown>>;
 
 const fieldsIn = (zone: string): Record<string, JsonSchema> => ({
-  schedule: {
-    type: 'string',
-    title: 'When',
-    description:
-      'Once, such as 2027-01-31T09:00, or again and again, as five cron fields: 0 9 * * * is every day at 09:00, 0 9 * * 1-5 Monday to Friday.',
-  },
+  schedule: { type: 'string', title: 'When', default: '0 9 * * *' },
   timezone: {
     type: 'string',
     title: 'Time zone',
     enum: [...new Set([zone, ...knownTimezones()])],
     default: zone,
-    description: 'Of the time above; daylight saving time is followed.',
+    description: 'Of the times above; daylight saving time is followed.',
   },
   content: { type: 'string', title: 'What the agent reads', maxLength: 20_000 },
   topic: { type: 'string', title: 'Topic', description: 'cron. and the name when left empty.' },
@@ -121,6 +127,23 @@ const fieldsIn = (zone: string): Record<string, JsonSchema> => ({
     ],
   },
 });
+
+const preview: SchedulePreview = {
+  path: '/api/schedules/preview',
+  body: (schedule, timezone) => ({ schedule, timezone }),
+  read: (answer) => (answer as Answer<{ next: string[] }>).data.next,
+};
+
+const fields: CustomFields = {
+  schedule: ({ value, values, ...field }) => (
+    <ScheduleField
+      {...field}
+      value={String(value ?? '')}
+      timezone={String(values.timezone)}
+      preview={preview}
+    />
+  ),
+};
 
 const ID: JsonSchema = {
   type: 'string',
