@@ -3,7 +3,7 @@ import type { chatSources } from '../../chats/chat-store.ts';
 import type { ChatEntry, ChatFile, ChatTurn } from '../../chats/transcript.ts';
 import type { Attachment } from '../../routes/console/chats.ts';
 
-export type { Chat as ChatSummary, ChatOrigin } from '../../chats/chat-store.ts';
+export type { Chat as ChatSummary } from '../../chats/chat-store.ts';
 export type { ChatFile } from '../../chats/transcript.ts';
 export type { ChatPlace } from '../../routes/console/chat-branches.ts';
 export type { ChatModels } from '../../routes/console/chat-models.ts';
