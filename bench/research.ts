@@ -15,6 +15,7 @@ import { fingerprintOf, isNearDuplicate, researchOptions, start } from '@trunkli
 import { startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
+import { NODE_FLAGS } from '../bin/find-node.js';
 import { startProgram } from './agent/processes.ts';
 import { checker } from './research/checker.ts';
 import { pages } from './research/pages.ts';
@@ -97,7 +98,10 @@ async function pipeline(): Promise<BenchResult[]> {
 /** The service as shipped, in a process of its own with its threads; one job after the other. */
 async function cost(): Promise<BenchResult> {
   const cpu = await withServers(async (env) => {
-    const service = await startProgram([join(import.meta.dirname, '../bin/trunkline.js'), 'research'], env);
+    const service = await startProgram(
+      [...NODE_FLAGS, join(import.meta.dirname, '../bin/trunkline.js'), 'research'],
+      env,
+    );
     const jobs = async (count: number) => {
       for (let job = 0; job < count; job += 1) await research(service.url);
     };

@@ -6,7 +6,15 @@ import { type ComparedToken, comparedTokens, quantityAt } from './quantities.ts'
 import { areWritten, compareQuantities, readQuantities } from './quantity-comparison.ts';
 import type { Quantity } from './quantity-joins.ts';
 import { type Notation, notationOf } from './quantity-words.ts';
-import { denies, lowerText, readingsOf, type Statement, statementOf, withoutNegation } from './statement.ts';
+import {
+  denies,
+  lowerText,
+  readingsOf,
+  type Statement,
+  statementOf,
+  type Token,
+  withoutNegation,
+} from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
 import { readCell } from './tables.ts';
 
@@ -88,16 +96,30 @@ function isQuote(claim: Statement, sentence: Statement): boolean {
 /** The claim has the quantities of the sentence, and does not end within one: "30 N" of "30 N/m", "5" of "5 million", "5 mW" of "5 MW". */
 function endsWhole(claim: Statement, sentence: Statement, document: CheckedDocument): boolean {
   const { length } = claim.tokens;
+  if (
+    length === sentence.tokens.length &&
+    claim.tokens.every((token, at) => areEqual(token, sentence.tokens[at]))
+  )
+    return true;
   if (sentence.tokens[length]?.joint !== undefined) return false;
   const last = claim.tokens.findLastIndex(({ kind }) => kind === 'number');
   if (last === -1) return true;
-  const { notation } = document.inventory;
+  const { notation } = document;
   const [own = [], theirs = []] = [claim, sentence].map((each) => comparedTokens(each, notation));
   const isOther = own.some(({ quantity }, at) => {
     const [token, other] = [own[at], theirs[at]];
     return quantity !== undefined && token !== undefined && !areWritten(token, other);
   });
   return !isOther && quantityAt(own, last)?.end === quantityAt(theirs, last)?.end;
+}
+
+function areEqual(token: Token, other: Token | undefined): boolean {
+  return (
+    token.text === other?.text &&
+    token.lower === other.lower &&
+    token.isGlued === other.isGlued &&
+    token.joint === other.joint
+  );
 }
 
 /** In any language: sentences that have the claim's words and differ from it in one figure, or in that one of them denies. */

@@ -45,6 +45,7 @@ export interface CheckedDocument {
   sentences: readonly { span: Span; statement: Statement }[];
   /** How rare a stem is in the document: a rare one says more about whether two sentences mean the same. */
   weight(stem: string): number;
+  readonly notation: Notation;
   readonly inventory: Inventory;
 }
 
@@ -64,15 +65,19 @@ export function prepareDocument(title: string, text: string, isWhole = true): Ch
     .slice(0, MOST_SENTENCES)
     .map((span, index) => ({ span, statement: statementOf(texts[index] ?? span.text) }));
   const statements = sentences.map(({ statement }) => statement);
+  const notation = lazy(() => notationOf(text));
   const inventory = lazy(() =>
-    inventoryOf(title, text, statements, isWhole && spans.length <= MOST_SENTENCES),
+    inventoryOf(title, text, statements, notation(), isWhole && spans.length <= MOST_SENTENCES),
   );
   return {
     title,
     text,
     sentences,
     weight: weightsOf(statements),
-    // A claim that quotes the page does without it.
+    // A claim that quotes the page does without these.
+    get notation() {
+      return notation();
+    },
     get inventory() {
       return inventory();
     },
@@ -130,6 +135,7 @@ function inventoryOf(
   title: string,
   text: string,
   statements: readonly Statement[],
+  notation: Notation,
   isWhole: boolean,
 ): Inventory {
   const tokens = statements.flatMap((statement) => statement.tokens);
@@ -147,7 +153,7 @@ function inventoryOf(
   return {
     text: `${title}\n${text}`,
     isEnglish,
-    notation: notationOf(text),
+    notation,
     stems: new Set(tokens.map(({ stem }) => stem)),
     words: new Set(all.map(({ lower }) => lower)),
     capitals: inside.filter(({ capital }) => capital).length / Math.max(1, inside.length),

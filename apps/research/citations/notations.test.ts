@@ -78,4 +78,18 @@ describe('figures in another notation', () => {
     const plain = prepareDocument('Harbour', `A berth costs 99 euros a night.${REST}`);
     expect(checkClaim('A berth costs 99 euros.', plain)).toMatchObject({ supported: true, certain: true });
   });
+
+  it('in a quote take nothing of the page apart but its sentences', () => {
+    const document = prepareDocument('Harbour', `A berth costs 99 euros a night.${REST}`);
+    for (const name of ['inventory', 'notation'])
+      Object.defineProperty(document, name, {
+        get() {
+          throw new Error(`a quote needs no ${name}`);
+        },
+      });
+    expect(checkClaim('A berth costs 99 euros a night.', document)).toMatchObject({
+      supported: true,
+      certain: true,
+    });
+  });
 });

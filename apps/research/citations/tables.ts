@@ -44,7 +44,7 @@ export function readCell(
         )
       : [],
   );
-  const { notation } = document.inventory;
+  const { notation } = document;
   const readings = found.map(({ cell, span }) => ({
     reading: compareCells(value, cell, notation),
     cell,

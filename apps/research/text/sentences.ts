@@ -78,7 +78,8 @@ const LOOKED_AT = 40;
 
 /** Whether a text of another language than English ends in a shortened word, such as "z. B." or "5 Mio." */
 function isShortened(before: string, isBeforeFigure: boolean): boolean {
-  const [, figure, word = ''] = /(\d\s?)?(?<!\p{L})(\p{L}+)$/u.exec(before) ?? [];
+  // Read from the end, as a look behind is.
+  const [, figure, word = ''] = /$(?<=(\d\s?)?(?<!\p{L})(\p{L}+))/u.exec(before) ?? [];
   if (figure !== undefined) return AMOUNTS.has(word);
   if (word.length === 1 || SHORTENED.has(word)) return true;
   return isBeforeFigure
@@ -149,21 +150,24 @@ export function oneLine(text: string, longest = Number.POSITIVE_INFINITY): strin
 }
 
 /** Words that are frequent in one language and rare or missing in the others; only to tell which language a text is in. */
-const FREQUENT: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
-  Object.entries({
-    en: 'the of and to is was by for from with that were has had not are its it be which their this have they been but than more',
-    de: 'der die das und ist von mit für ein eine einen den dem des zu auf nicht sich auch als im wurde werden sind bei nach wird',
-    fr: 'le la les des et est une du dans pour que qui par sur au aux plus pas ce cette sont ont été avec il elle en un se ne',
-    es: 'el los las y del se con una por su que es fue en un lo para como más al son la ha pero entre este esta no',
-    it: 'il di che è gli nel della dei con per una sono del al la le un non si da più alla anche come stato',
-    pt: 'o os da do em uma não que é para com as dos no na por mais foi um se ao como são sua',
-    nl: 'het een van en de is dat op te zijn met voor niet aan er om werd ook als bij door naar wordt',
-    ca: 'els amb és dels són més aquest aquesta seva seves però també',
-  }).map(([language, words]) => [language, new Set(words.split(' '))]),
-);
+const WORDS_BY_LANGUAGE = {
+  en: 'the of and to is was by for from with that were has had not are its it be which their this have they been but than more',
+  de: 'der die das und ist von mit für ein eine einen den dem des zu auf nicht sich auch als im wurde werden sind bei nach wird',
+  fr: 'le la les des et est une du dans pour que qui par sur au aux plus pas ce cette sont ont été avec il elle en un se ne',
+  es: 'el los las y del se con una por su que es fue en un lo para como más al son la ha pero entre este esta no',
+  it: 'il di che è gli nel della dei con per una sono del al la le un non si da più alla anche come stato',
+  pt: 'o os da do em uma não que é para com as dos no na por mais foi um se ao como são sua',
+  nl: 'het een van en de is dat op te zijn met voor niet aan er om werd ook als bij door naar wordt',
+  ca: 'els amb és dels són més aquest aquesta seva seves però també',
+};
+const LANGUAGES = Object.keys(WORDS_BY_LANGUAGE);
 
-const LATIN = /\p{Script=Latin}/u;
-const LETTERS = /\p{L}/gu;
+/** The languages that a word is frequent in. */
+const FREQUENT = new Map<string, string[]>();
+for (const [language, words] of Object.entries(WORDS_BY_LANGUAGE))
+  for (const word of new Set(words.split(' '))) FREQUENT.set(word, [...(FREQUENT.get(word) ?? []), language]);
+
+const LATIN = scriptOf(String.raw`\p{Script=Latin}`);
 const SAMPLE = 4000;
 
 /**
@@ -179,11 +183,30 @@ export function mayBeEnglish(text: string): boolean {
 /** The share of letters that must be of a script for a text to be written in it. */
 const MOST_LETTERS = 0.9;
 
+/** A script, or several that a language is written in. */
+interface Script {
+  letter: RegExp;
+  otherLetters: RegExp;
+}
+
+function scriptOf(characters: string): Script {
+  return {
+    letter: new RegExp(String.raw`[\p{L}&&[${characters}]]`, 'v'),
+    otherLetters: new RegExp(String.raw`[\p{L}--[${characters}]]`, 'gv'),
+  };
+}
+
+const LETTERS = /\p{L}/gu;
+
 /** Of the beginning of the text. */
-function isWrittenIn(script: RegExp, text: string): boolean {
-  const letters = text.slice(0, SAMPLE).match(LETTERS) ?? [];
-  const own = letters.filter((letter) => script.test(letter)).length;
-  return own > 0 && own >= letters.length * MOST_LETTERS;
+function isWrittenIn({ letter, otherLetters }: Script, text: string): boolean {
+  const sample = text.slice(0, SAMPLE);
+  if (!letter.test(sample)) return false;
+  const count = (letters: RegExp) => sample.match(letters)?.length ?? 0;
+  const others = count(otherLetters);
+  if (others === 0) return true;
+  const all = count(LETTERS);
+  return all - others >= all * MOST_LETTERS;
 }
 
 /** The share of words that are frequent ones, by language. */
@@ -193,24 +216,26 @@ function frequentShares(text: string): Record<string, number> {
       .slice(0, SAMPLE)
       .toLowerCase()
       .match(/\p{L}+/gu) ?? [];
-  return Object.fromEntries(
-    Object.entries(FREQUENT).map(([language, known]) => [
-      language,
-      words.filter((word) => known.has(word)).length / Math.max(1, words.length),
-    ]),
-  );
+  const counts = Object.fromEntries(LANGUAGES.map((language) => [language, 0]));
+  for (const word of words)
+    for (const language of FREQUENT.get(word) ?? []) counts[language] = (counts[language] ?? 0) + 1;
+  const total = Math.max(1, words.length);
+  return Object.fromEntries(LANGUAGES.map((language) => [language, (counts[language] ?? 0) / total]));
 }
 
+/** Chinese and Japanese. */
+const EAST_ASIAN = scriptOf(String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー`);
+
 /** A language of each script that one language is mostly written in, as far as this program reads it. */
-const BY_SCRIPT: readonly (readonly [RegExp, string])[] = [
-  [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]/u, 'ja'],
-  [/\p{Script=Cyrillic}/u, 'ru'],
-  [/[\p{Script=Thai}]/u, 'th'],
-  [/\p{Script=Arabic}/u, 'ar'],
-  [/\p{Script=Hangul}/u, 'ko'],
-  [/\p{Script=Hebrew}/u, 'he'],
-  [/\p{Script=Devanagari}/u, 'hi'],
-  [/\p{Script=Greek}/u, 'el'],
+const BY_SCRIPT: readonly (readonly [Script, string])[] = [
+  [EAST_ASIAN, 'ja'],
+  [scriptOf(String.raw`\p{Script=Cyrillic}`), 'ru'],
+  [scriptOf(String.raw`\p{Script=Thai}`), 'th'],
+  [scriptOf(String.raw`\p{Script=Arabic}`), 'ar'],
+  [scriptOf(String.raw`\p{Script=Hangul}`), 'ko'],
+  [scriptOf(String.raw`\p{Script=Hebrew}`), 'he'],
+  [scriptOf(String.raw`\p{Script=Devanagari}`), 'hi'],
+  [scriptOf(String.raw`\p{Script=Greek}`), 'el'],
 ];
 
 /** The language that a text is most likely written in, as far as numbers are written by it; undefined where nothing tells. */
@@ -229,8 +254,6 @@ const LEAST_FREQUENT = 0.12;
 const LEAST_ENGLISH = 0.07;
 /** How many times more of them it has than of any other language. Catalan has many of Spanish, and of French. */
 const CLEARLY = 1.5;
-/** Chinese and Japanese. */
-const EAST_ASIAN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]/u;
 
 /** Whether the text is surely in one of these languages, of those that are told apart here; "zh" is Japanese too. */
 export function isSurelyIn(languages: readonly string[], text: string): boolean {

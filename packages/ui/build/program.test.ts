@@ -48,7 +48,7 @@ beforeAll(async () => {
       'async function run() {',
       "  const { place } = await import('./place.ts');",
       '  console.log(place());',
-      '  console.log(JSON.stringify({ server: typeof createServer, ...loaded() }));',
+      '  console.log(JSON.stringify({ server: typeof createServer, isStrict: isStrict(), ...loaded() }));',
       "  const [thread] = await once(new Worker(new URL('./thread.ts', import.meta.url)), 'message');",
       '  console.log(JSON.stringify(thread));',
       "  const library = await import('library');",
@@ -62,6 +62,9 @@ beforeAll(async () => {
       "  writeFileSync(folder, '');",
       "  channel('trunkline:started').publish(undefined);",
       "  setImmediate(() => console.log('runs on'));",
+      '}',
+      'function isStrict(this: unknown) {',
+      '  return this === undefined;',
       '}',
       'async function failure() {',
       '  try {',
@@ -324,7 +327,11 @@ describe('the bundle of the program', () => {
   });
 
   it('takes node:http without the fetch that Node would load with it', () => {
-    expect(run().http).toEqual({ server: 'function', loadsFetch: false });
+    expect(run().http).toMatchObject({ server: 'function', loadsFetch: false });
+  });
+
+  it('is strict, as modules are', () => {
+    expect(run().http).toMatchObject({ isStrict: true });
   });
 
   it('holds the threads that it starts, which know where their sources lie', () => {

@@ -19,7 +19,8 @@ const PROGRAM = 'node_modules/.trunkline';
 const SERVICES = ['voice', 'agent', 'research', 'switchboard'] as const;
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
-// Libraries that every start loads. Others stay in their packages, which some of them need (threads, binaries).
+// Libraries that every start loads. Others stay in their packages, which some of them need (threads, binaries; bintrees
+// sets variables that it does not declare, and chunks are strict).
 const BUNDLED = new Set([
   '@a2a-js/sdk',
   '@ai-sdk/gateway',
@@ -36,7 +37,6 @@ const BUNDLED = new Set([
   '@workflow/serde',
   'ai',
   'atomic-sleep',
-  'bintrees',
   'chokidar',
   'croner',
   'eventsource-parser',
@@ -52,7 +52,6 @@ const BUNDLED = new Set([
   'readdirp',
   'safe-stable-stringify',
   'sonic-boom',
-  'tdigest',
   'thread-stream',
   'yaml',
   'zod',
@@ -111,6 +110,8 @@ async function bundleFile(input: string, plugins: Plugin[], groups?: CodeSplitti
     entryFileNames: `[name]-[hash].${ending}`,
     chunkFileNames: `[name]-[hash].${ending}`,
     codeSplitting: groups === undefined ? false : { groups },
+    // As modules are: what fails in the sources must not pass silently here.
+    strict: true,
     // One character beyond Latin-1 doubles the memory of a whole file.
     charset: 'ascii',
     // Names stay, for stack traces.
