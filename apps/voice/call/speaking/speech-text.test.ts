@@ -78,6 +78,14 @@ describe('a text that is being written', () => {
     expect(split('3.', '5 or so')).toEqual([[], []]);
   });
 
+  it('reads a long block of code once, and goes on behind it', () => {
+    const code = `\`\`\`js\n${'let a = b;\n'.repeat(10_000)}\`\`\`\n`;
+    const splitter = new ClauseSplitter({ startsEarly: true });
+    const pieces = `Look here:\n${code}That was it. Bye.`.match(/[\s\S]{1,4}/g) ?? [];
+    const clauses = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.flush()];
+    expect(clauses.map(({ text }) => text)).toEqual(['Look here:', code.trim(), 'That was it.', 'Bye.']);
+  });
+
   it.each(['| Some long names | and their towns | here |', '# The opening hours of the museums in the town'])(
     'does not begin with a part of %j',
     (line) => {

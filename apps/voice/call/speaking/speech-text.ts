@@ -65,6 +65,8 @@ export class ClauseSplitter {
   get likelyFirst(): Clause | undefined {
     if (!this.#startsEarly || this.#taken > 0) return undefined;
     const rest = this.#text.slice(this.#start);
+    // Of code nothing is said.
+    if (rest.includes(fence)) return undefined;
     const words = endsSentence.test(rest) ? rest : rest.slice(0, rest.search(/\s+\S*$/));
     const ends = breaksIn(`${words} `);
     const end = ends.find((place) => this.#endsAt(`${words} more words `, place));
@@ -88,7 +90,7 @@ export class ClauseSplitter {
   #findEnd(): number | undefined {
     const rest = this.#text.slice(this.#start);
     if (this.#taken === 0 && endsSentence.test(rest) && this.#isReady(rest.trim())) return this.#text.length;
-    for (const end of breaksIn(rest)) if (this.#endsAt(rest, end)) return this.#start + end;
+    for (const end of breaksOutsideCode(rest)) if (this.#endsAt(rest, end)) return this.#start + end;
     const isCut = rest.length > longestClause && !isInCode(rest.slice(0, longestClause));
     return isCut ? this.#start + longestClause : undefined;
   }
@@ -96,7 +98,7 @@ export class ClauseSplitter {
   #endsAt(rest: string, end: number): boolean {
     const text = rest.slice(0, end);
     const words = countWords(text);
-    if (words === 0 || isInCode(text)) return false;
+    if (words === 0) return false;
     if (/\n\s*$/.test(text) || isSentence(text)) return true;
     if (this.#taken === 0 && this.#isReady(text.trim())) return true;
     const { comma, early, any } = this.#limits;
@@ -132,9 +134,24 @@ function mayPause(text: string, next: string, needsLongWord: boolean): boolean {
   return !isOpen && /^(\s+[\p{L}\p{M}\p{N}'’-]+){2}(?=\s)/u.test(next);
 }
 
-/** Whether a block of code has begun and not ended. It is one clause, of which nothing is said. */
+/** A block of code is one clause, of which nothing is said. */
+const fence = '```';
+
+/** Whether a block of code has begun and not ended. */
 function isInCode(text: string): boolean {
-  return text.split('```').length % 2 === 0;
+  return text.split(fence).length % 2 === 0;
+}
+
+/** Code may be long, and the text comes in small pieces: what stands in an open block is not looked at. */
+function breaksOutsideCode(rest: string): number[] {
+  const isOpen = isInCode(rest);
+  const places = breaksIn(isOpen ? rest.slice(0, rest.lastIndexOf(fence)) : rest);
+  const fences = [...rest.matchAll(/```/g)].map(({ index }) => index + fence.length);
+  let passed = 0;
+  return places.filter((end) => {
+    while ((fences[passed] ?? Number.POSITIVE_INFINITY) <= end) passed += 1;
+    return passed % 2 === 0;
+  });
 }
 
 /** Scripts that put no blanks between words. */
