@@ -162,10 +162,14 @@ const closers = /["'”’」』）)\]】》]/;
 const fullStops = '。！？｡';
 const halfStops = '、，；：､';
 
-/** The places where a clause may end, in their order. The last mark of a text that is still being written may grow. */
+/**
+ * The places where a clause may end, in their order. The last mark of a text that is still being written may grow. A run of
+ * marks or of letters is read once, from its beginning.
+ */
 function breaksIn(rest: string): number[] {
   const marks = new RegExp(
-    `[.?!…।॥؟۔]+["')\\]”»]*(?=\\s)|[,;:،؛](?=\\s)|\\s[–—-](?=\\s)|\\n+|[^\\s${fullStops}${halfStops}]+(?=\\s)` +
+    `(?<![.?!…।॥؟۔])[.?!…।॥؟۔]+["')\\]”»]*(?=\\s)|[,;:،؛](?=\\s)|\\s[–—-](?=\\s)|\\n+` +
+      `|(?<![^\\s${fullStops}${halfStops}])[^\\s${fullStops}${halfStops}]+(?=\\s)` +
       `|[${fullStops}]+${closers.source}*(?=[^${fullStops}"'”’」』）)\\]】》])|[${halfStops}](?=.)`,
     'gsu',
   );
