@@ -66,7 +66,7 @@ function ModelPanel() {
   if (health === undefined) return null;
   const { model, missing = [] } = health;
   return (
-    <Panel title="Setup" flush>
+    <Panel title="Configuration" flush>
       <ul>
         {model && (
           <Line
