@@ -25,7 +25,7 @@ export * from './components/TextEditor.tsx';
 export { ThemeToggle } from './components/ThemeToggle.tsx';
 export * from './components/Toasts.tsx';
 export * from './components/Tooltip.tsx';
-export { ScheduleField, type SchedulePreview } from './form/ScheduleField.tsx';
+export { scheduleFields } from './form/ScheduleField.tsx';
 export * from './form/SchemaForm.tsx';
 export type { JsonSchema, UiSchema } from './form/schema.ts';
 export * from './hooks/createLive.tsx';

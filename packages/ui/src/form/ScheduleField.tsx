@@ -5,6 +5,7 @@ import { asApiError } from '../api/api.ts';
 import { SelectField, TextField } from '../components/Field.tsx';
 import { NextTimes } from '../components/ScheduleTimes.tsx';
 import { cn } from '../lib/cn.ts';
+import type { CustomFields } from './SchemaForm.tsx';
 import { readChoice, type ScheduleChoice, STEPS, timeOf, writeChoice } from './scheduleChoice.ts';
 
 interface ScheduleFieldProps {
@@ -19,7 +20,7 @@ interface ScheduleFieldProps {
 }
 
 /** How the service is asked when a schedule runs next, and what of its answer are the times. */
-export interface SchedulePreview {
+interface SchedulePreview {
   path: string;
   body(schedule: string, timezone: string): object;
   read(answer: unknown): readonly string[];
@@ -36,8 +37,22 @@ const KINDS: readonly { value: ScheduleChoice['kind']; label: string }[] = [
   { value: 'cron', label: 'Cron fields' },
 ];
 
+/** The field of a form that says when something runs, in the zone of its field `timezone`. */
+export function scheduleFields(name: string, preview: SchedulePreview): CustomFields {
+  return {
+    [name]: ({ value, values, ...field }) => (
+      <ScheduleField
+        {...field}
+        value={String(value ?? '')}
+        timezone={String(values.timezone)}
+        preview={preview}
+      />
+    ),
+  };
+}
+
 /** When something runs: chosen from what people mean, or written as cron fields; with the times that follow from it. */
-export function ScheduleField(props: ScheduleFieldProps) {
+function ScheduleField(props: ScheduleFieldProps) {
   const { label, value, error, timezone, onChange, preview } = props;
   const [choice, setChoice] = useState<ScheduleChoice>(() => readChoice(value));
   const change = (next: ScheduleChoice) => {
@@ -52,7 +67,7 @@ export function ScheduleField(props: ScheduleFieldProps) {
           label="Repeats"
           options={KINDS}
           value={choice.kind}
-          onChange={({ target }) => change(anew(target.value as ScheduleChoice['kind'], choice))}
+          onChange={({ target }) => change(withKind(target.value as ScheduleChoice['kind'], choice))}
         />
         <Details choice={choice} error={error} onChange={change} />
       </div>
@@ -63,7 +78,7 @@ export function ScheduleField(props: ScheduleFieldProps) {
 }
 
 /** The kind with what the choice before can give it. */
-function anew(kind: ScheduleChoice['kind'], before: ScheduleChoice): ScheduleChoice {
+function withKind(kind: ScheduleChoice['kind'], before: ScheduleChoice): ScheduleChoice {
   const time = timeOf(before);
   switch (kind) {
     case 'minutes':

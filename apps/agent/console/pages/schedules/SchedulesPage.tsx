@@ -3,17 +3,15 @@ import {
   Button,
   browserTimezone,
   CopyButton,
-  type CustomFields,
   IconButton,
   knownTimezones,
   Lamp,
   ListPanel,
   NextTimes,
   Panel,
-  ScheduleField,
-  type SchedulePreview,
   ScheduleWords,
   SchemaForm,
+  scheduleFields,
   stateLamp,
   useSend,
 } from '@trunkline/ui';
@@ -46,22 +44,11 @@ const formIn = (timezone: string) => ({
   },
 });
 
-const preview: SchedulePreview = {
+const fields = scheduleFields('when', {
   path: '/api/scheduler/preview',
   body: (when, timezone) => ({ when, timezone }),
   read: (answer) => (answer as { upcoming: string[] }).upcoming,
-};
-
-const fields: CustomFields = {
-  when: ({ value, values, ...field }) => (
-    <ScheduleField
-      {...field}
-      value={String(value ?? '')}
-      timezone={String(values.timezone)}
-      preview={preview}
-    />
-  ),
-};
+});
 
 /** Prompts that run later, once or again and again. */
 export default function SchedulesPage() {

@@ -1,7 +1,6 @@
 import {
   Button,
   browserTimezone,
-  type CustomFields,
   FormDialog,
   hashRoute,
   IconButton,
@@ -9,9 +8,8 @@ import {
   knownTimezones,
   Lamp,
   NextTimes,
-  ScheduleField,
-  type SchedulePreview,
   ScheduleWords,
+  scheduleFields,
   stateLamp,
   usePages,
 } from '@trunkline/ui';
@@ -128,22 +126,11 @@ const fieldsIn = (zone: string): Record<string, JsonSchema> => ({
   },
 });
 
-const preview: SchedulePreview = {
+const fields = scheduleFields('schedule', {
   path: '/api/schedules/preview',
   body: (schedule, timezone) => ({ schedule, timezone }),
   read: (answer) => (answer as Answer<{ next: string[] }>).data.next,
-};
-
-const fields: CustomFields = {
-  schedule: ({ value, values, ...field }) => (
-    <ScheduleField
-      {...field}
-      value={String(value ?? '')}
-      timezone={String(values.timezone)}
-      preview={preview}
-    />
-  ),
-};
+});
 
 const ID: JsonSchema = {
   type: 'string',
