@@ -1,6 +1,6 @@
-// One request and its answer over a connection of its own. Node's client, not fetch: fetch costs about twice the processor
-// time, and its streams and signals are made for each page that research reads (docs/benchmarks.md).
-import { Agent, type IncomingMessage, request as plainRequest } from 'node:http';
+// One request and its answer. Node's client, not fetch: fetch costs about twice the processor time, and its streams and
+// signals are made for each page that research reads (docs/benchmarks.md).
+import { Agent, type ClientRequestArgs, type IncomingMessage, request as plainRequest } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { pipeline, type Readable, Transform } from 'node:stream';
@@ -16,10 +16,24 @@ export interface OutgoingRequest {
   body?: string | Uint8Array;
 }
 
+/** How long a connection waits for the next request to the same addresses of the same host. */
+const IDLE_MS = 4_000;
+const MOST_IDLE_PER_HOST = 16;
+
 // Made with the first page: many processes never fetch one, and load neither TLS nor zlib for it.
-/** A connection is never used twice: each resolves and checks its host itself. */
 const plainAgent = lazy(() => new Agent());
 const secureAgent = lazy(() => new SecureAgent({ maxCachedSessions: 0 }));
+const keptOpen = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: MOST_IDLE_PER_HOST };
+const plainPool = lazy(() => pooledByAddress(new Agent(keptOpen)));
+const securePool = lazy(() => pooledByAddress(new SecureAgent({ ...keptOpen, maxCachedSessions: 0 })));
+
+/** Every request resolves and checks its host: it gets a connection that was made to the very addresses it may use. */
+function pooledByAddress(agent: Agent): Agent {
+  const nameOf = agent.getName.bind(agent);
+  agent.getName = (options: ClientRequestArgs & { addresses?: string } = {}) =>
+    `${nameOf(options)}:${options.addresses ?? ''}`;
+  return agent;
+}
 
 const CONNECT_MS = 10_000;
 
@@ -30,31 +44,57 @@ export async function exchange(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const { url, method, body } = outgoing;
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const addresses = await policy.resolve(host, signal);
+  const addresses = await policy.resolve(url.hostname.replace(/^\[(.*)\]$/, '$1'), signal);
   signal.throwIfAborted();
-  const isSecure = url.protocol === 'https:';
+  const [once, pool] =
+    url.protocol === 'https:' ? ([secureAgent, securePool] as const) : ([plainAgent, plainPool] as const);
+  // A server may close an idle connection just as a request is written to it, and then nobody knows whether it got the
+  // request: only what may be sent twice goes over one that was used before.
+  const isRepeatable = (method === 'GET' || method === 'HEAD') && body === undefined;
+  if (!isRepeatable) return await send(outgoing, addresses, signal, once());
+  try {
+    return await send(outgoing, addresses, signal, pool());
+  } catch (error) {
+    if (!(error instanceof StaleConnection)) throw error;
+    return await send(outgoing, addresses, signal, once());
+  }
+}
+
+/** The connection had been used before and broke off before the answer began. */
+class StaleConnection extends Error {}
+
+async function send(
+  outgoing: OutgoingRequest,
+  addresses: readonly ResolvedAddress[],
+  signal: AbortSignal,
+  agent: Agent,
+): Promise<IncomingMessage> {
+  const { url, method, body } = outgoing;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const open = isSecure ? secureRequest : plainRequest;
-  const request = open({
-    host,
+  const open = url.protocol === 'https:' ? secureRequest : plainRequest;
+  const options: ClientRequestArgs & { addresses: string } = {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     ...(url.port !== '' && { port: url.port }),
     path: `${url.pathname}${url.search}`,
     method,
     headers: completeHeaders(outgoing),
-    agent: isSecure ? secureAgent() : plainAgent(),
+    agent,
+    addresses: addresses.map(({ address }) => address).toSorted().join(),
     lookup: pinnedLookup(addresses),
     timeout: CONNECT_MS,
-  });
+  };
+  const request = open(options);
   const abort = () => void request.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   let isAnswered = false;
+  const fail = (error: Error) =>
+    reject(request.reusedSocket && !signal.aborted ? new StaleConnection() : error);
   request
     .on('response', (response) => {
       isAnswered = true;
       resolve(response);
     })
-    .on('error', reject)
+    .on('error', fail)
     // The time counts whenever nothing comes; the caller's own limit is for what comes after the connection.
     .on('timeout', () => {
       const socket = request.socket as (TLSSocket & { secureConnecting?: boolean }) | null;
@@ -63,7 +103,7 @@ export async function exchange(
     .once('close', () => {
       signal.removeEventListener('abort', abort);
       // An error that nobody would get costs its stack.
-      if (!isAnswered) reject(brokenOff());
+      if (!isAnswered) fail(brokenOff());
     })
     .end(body);
   return await promise;
