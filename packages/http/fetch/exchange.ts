@@ -4,6 +4,7 @@ import { Agent, type ClientRequestArgs, type IncomingMessage, request as plainRe
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { pipeline, type Readable, Transform } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { lazy, systemCode } from '@trunkline/std';
@@ -27,15 +28,30 @@ const keptOpen = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: MOST_IDLE_
 const plainPool = lazy(() => pooledByAddress(new Agent(keptOpen)));
 const securePool = lazy(() => pooledByAddress(new SecureAgent({ ...keptOpen, maxCachedSessions: 0 })));
 
-/** Every request resolves and checks its host: it gets a connection that was made to the very addresses it may use. */
+interface PooledRequest extends ClientRequestArgs {
+  addresses: string;
+  hasCredentials: boolean;
+}
+
+/**
+ * Every request resolves and checks its host: it gets a connection that was made to the very addresses it may use. One with
+ * credentials shares none with those that anybody can ask for, as the Fetch standard has it.
+ */
 function pooledByAddress(agent: Agent): Agent {
   const nameOf = agent.getName.bind(agent);
-  agent.getName = (options: ClientRequestArgs & { addresses?: string } = {}) =>
-    `${nameOf(options)}:${options.addresses ?? ''}`;
+  agent.getName = (options: Partial<PooledRequest> = {}) =>
+    `${nameOf(options)}:${options.addresses}:${options.hasCredentials}`;
   return agent;
 }
 
 const CONNECT_MS = 10_000;
+
+/** What another host may see of a request; credentials come in headers of any name. */
+const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+export function isHarmless(header: string): boolean {
+  return HARMLESS_HEADERS.has(header.toLowerCase());
+}
 
 /** Resolves when the head of the answer is there. The connection goes to nothing but the addresses that were checked. */
 export async function exchange(
@@ -49,15 +65,25 @@ export async function exchange(
   const [once, pool] =
     url.protocol === 'https:' ? ([secureAgent, securePool] as const) : ([plainAgent, plainPool] as const);
   // A server may close an idle connection just as a request is written to it, and then nobody knows whether it got the
-  // request: only what may be sent twice goes over one that was used before.
-  const isRepeatable = (method === 'GET' || method === 'HEAD') && body === undefined;
+  // request: only what may be sent twice goes over one that was used before. Not HEAD: some servers answer it with a body.
+  const isRepeatable = method === 'GET' && body === undefined;
   if (!isRepeatable) return await send(outgoing, addresses, signal, once());
+  await closeUnasked(pool());
+  signal.throwIfAborted();
   try {
     return await send(outgoing, addresses, signal, pool());
   } catch (error) {
     if (!(error instanceof StaleConnection)) throw error;
     return await send(outgoing, addresses, signal, once());
   }
+}
+
+/**
+ * Node closes an idle connection on which something comes: it would pass for the answer to the next request. It reads between
+ * two turns, so what lies there already is read within two.
+ */
+async function closeUnasked(agent: Agent): Promise<void> {
+  for (let turn = 0; turn < 2 && Object.keys(agent.freeSockets).length > 0; turn += 1) await nextTurn();
 }
 
 /** The connection had been used before and broke off before the answer began. */
@@ -72,14 +98,18 @@ async function send(
   const { url, method, body } = outgoing;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const open = url.protocol === 'https:' ? secureRequest : plainRequest;
-  const options: ClientRequestArgs & { addresses: string } = {
+  const options: PooledRequest = {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     ...(url.port !== '' && { port: url.port }),
     path: `${url.pathname}${url.search}`,
     method,
     headers: completeHeaders(outgoing),
     agent,
-    addresses: addresses.map(({ address }) => address).toSorted().join(),
+    addresses: addresses
+      .map(({ address }) => address)
+      .toSorted()
+      .join(),
+    hasCredentials: !Object.keys(outgoing.headers).every(isHarmless),
     lookup: pinnedLookup(addresses),
     timeout: CONNECT_MS,
   };

@@ -167,8 +167,8 @@ describe('answers', () => {
     const params = { [constants.BROTLI_PARAM_QUALITY]: 2 };
     const packed = brotliCompressSync(Buffer.alloc(200_000_000, gzipSync('')), { params });
     const controller = new AbortController();
-    const web = await startWeb((request, response) => {
-      request.socket.on('close', () => setTimeout(() => controller.abort(new Error('enough')), 20));
+    const web = await startWeb((_request, response) => {
+      response.on('finish', () => setTimeout(() => controller.abort(new Error('enough')), 20));
       response.setHeader('content-encoding', 'gzip, br').end(packed);
     });
     await expect(open()(web.url, { signal: controller.signal })).rejects.toThrow('enough');

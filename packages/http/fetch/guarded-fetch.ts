@@ -7,12 +7,9 @@ import {
   fetchErrors,
   parseFetchableUrl,
 } from './address-policy.ts';
-import { exchange, type OutgoingRequest, type ReadLimits, readLimited } from './exchange.ts';
+import { exchange, isHarmless, type OutgoingRequest, type ReadLimits, readLimited } from './exchange.ts';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-
-/** What another host may see of the first request; credentials come in headers of any name. */
-const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
 const SNIFFED_BYTES = 1024;
 const MAX_QUOTED_URL = 500;
@@ -247,7 +244,7 @@ function redirectTarget(base: URL, location: string): URL {
 
 function harmless(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers);
-  return Object.fromEntries(entries.filter(([name]) => HARMLESS_HEADERS.has(name.toLowerCase())));
+  return Object.fromEntries(entries.filter(([name]) => isHarmless(name)));
 }
 
 function becomesGet(method: string, status: number): boolean {

@@ -7,7 +7,8 @@ import { code, lookupOf, open, startWeb, text } from './fixtures/test-web.ts';
 describe('a connection that is kept open', () => {
   it('serves the next page of the same host', async () => {
     const web = await startWeb(text('page'));
-    for (const path of ['/one', '/two', '/three']) expect((await open()(`${web.url}${path}`)).status).toBe(200);
+    for (const path of ['/one', '/two', '/three'])
+      expect((await open()(`${web.url}${path}`)).status).toBe(200);
     expect(new Set(web.requests.map(({ socket }) => socket)).size).toBe(1);
   });
 
@@ -17,6 +18,40 @@ describe('a connection that is kept open', () => {
     await open()(web.url, { method: 'POST', body: 'order' });
     await open()(web.url, { method: 'DELETE' });
     expect(new Set(web.requests.map(({ socket }) => socket)).size).toBe(3);
+  });
+
+  it('gives no page what a server sent ahead after the page before', async () => {
+    const web = await startWeb((request, response) => void response.end(request.url));
+    for (const path of ['/one', '/two', '/three']) {
+      const page = await open()(`${web.url}${path}`);
+      expect(page.text()).toBe(path);
+      // On its way when the next page is asked for.
+      web.requests.at(-1)?.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged');
+    }
+    expect((await open()(`${web.url}/four`)).text()).toBe('/four');
+  });
+
+  it('gives no page the body with which a server answered HEAD', async () => {
+    const web = await startWeb((request, response) => {
+      if (request.method !== 'HEAD') return void response.end(request.url);
+      request.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n');
+    });
+    await open()(web.url, { method: 'HEAD' });
+    const page = open()(`${web.url}/page`);
+    web.requests[0]?.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged');
+    expect((await page).text()).toBe('/page');
+    expect(new Set(web.requests.map(({ socket }) => socket)).size).toBe(2);
+  });
+
+  it('serves requests with credentials apart from those that anybody can ask for', async () => {
+    const web = await startWeb(text('page'));
+    const headers = { 'x-api-key': 'secret' };
+    await open()(web.url);
+    await open()(web.url, { headers });
+    await open()(web.url, { headers });
+    const [first, second, third] = web.requests.map(({ socket }) => socket);
+    expect(second).not.toBe(first);
+    expect(third).toBe(second);
   });
 
   it('is made anew where the server closed it meanwhile', async () => {
