@@ -112,6 +112,22 @@ describe('threads that parse pages', () => {
     });
   });
 
+  it.each([
+    ['threads', false],
+    ['processes', true],
+  ])(
+    'of %s may take longer than they work, as on a busy machine, but not without an end',
+    async (_, native) => {
+      const openOne = (timeoutMs: number) => {
+        const own = new ParserPool<string, unknown>({ script: nativeScript, threads: 1, timeoutMs, native });
+        onTestFinished(() => own.stop());
+        return own;
+      };
+      expect(await openOne(1000).run('rest')).toMatchObject({ pid: expect.any(Number) });
+      await expect(openOne(50).run('sleep')).rejects.toThrow('takes longer than 50 ms');
+    },
+  );
+
   it('fail what waits when the service stops', async () => {
     open({ threads: 1 });
     const given = [page(slow), small].map((task) => pool.run(task));

@@ -12,7 +12,7 @@ export interface ParserPoolOptions {
   script: URL;
   /** Most threads at once; further tasks wait. */
   threads?: number;
-  /** How long one task may take; its thread is ended then. */
+  /** How long one task may work; its thread is ended then. On a busy machine that may be up to five times as long. */
   timeoutMs?: number;
   /** Heap of one thread; it is ended beyond that. */
   memoryMb?: number;
@@ -45,6 +45,8 @@ interface Job {
 /** What a thread and a process have in common. */
 interface Host {
   postMessage(task: unknown): void;
+  /** Processor time so far, or where the system does not tell, time. */
+  workedMs(): Promise<number>;
   terminate(): Promise<unknown>;
   ref(): void;
   unref(): void;
@@ -61,11 +63,16 @@ interface Thread {
   /** True once it has loaded what it parses with: only then the time of a task begins to count. */
   isReady: boolean;
   job: Job | undefined;
+  /** Ends it. */
   timer: NodeJS.Timeout | undefined;
+  /** Looks how much of its time the task has used up. */
+  look: NodeJS.Timeout | undefined;
 }
 
 /** How long a thread may take to start, on a busy machine. */
 const START_MS = 60_000;
+/** How many times as long as it may work a task may take, with all that it waits for. */
+const MOST_WAITING = 5;
 const NOT_STARTED = 'cannot be read: its reader did not start within a minute, as this machine is busy';
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
@@ -151,12 +158,24 @@ export class ParserPool<Task, Result> {
   #limitTime(thread: Thread): void {
     const { timeoutMs } = this.#options;
     const limit = timeoutMs < 1000 ? `${timeoutMs} ms` : `${timeoutMs / 1000} seconds`;
-    const words = thread.isReady ? `takes longer than ${limit} to read` : NOT_STARTED;
-    clearTimeout(thread.timer);
-    thread.timer = setTimeout(
-      () => void this.#end(thread, new ParserError(words)),
-      thread.isReady ? timeoutMs : START_MS + timeoutMs,
-    );
+    const end = (words: string) => void this.#end(thread, new ParserError(words));
+    clearTimers(thread);
+    if (!thread.isReady) {
+      thread.timer = setTimeout(end, START_MS + timeoutMs, NOT_STARTED);
+      return;
+    }
+    const tooLong = `takes longer than ${limit} to read`;
+    thread.timer = setTimeout(end, MOST_WAITING * timeoutMs, tooLong);
+    const { job } = thread;
+    const begun = thread.host.workedMs();
+    const lookIn = (ms: number): NodeJS.Timeout =>
+      setTimeout(async () => {
+        const left = timeoutMs + (await begun) - (await thread.host.workedMs());
+        if (thread.job !== job || !this.#threads.has(thread)) return;
+        if (left <= 0) end(tooLong);
+        else thread.look = lookIn(Math.ceil(left));
+      }, ms);
+    thread.look = lookIn(timeoutMs);
   }
 
   #freeThread(): Thread | undefined {
@@ -182,7 +201,7 @@ export class ParserPool<Task, Result> {
         void this.#end(thread, new ParserError(words, { cause: lastWords }));
       },
     });
-    const thread: Thread = { host, isReady: false, job: undefined, timer: undefined };
+    const thread: Thread = { host, isReady: false, job: undefined, timer: undefined, look: undefined };
     this.#threads.add(thread);
     return thread;
   }
@@ -207,7 +226,7 @@ export class ParserPool<Task, Result> {
 
   /** Keeps a thread without work for a while. */
   #rest(thread: Thread): void {
-    clearTimeout(thread.timer);
+    clearTimers(thread);
     thread.timer = setTimeout(() => void this.#end(thread), this.#options.idleMs).unref();
     thread.host.unref();
   }
@@ -223,7 +242,7 @@ export class ParserPool<Task, Result> {
   /** Ends a thread that hangs, broke or rests; its job fails, the next one gets a new thread. */
   async #end(thread: Thread, error?: unknown): Promise<void> {
     if (!this.#threads.delete(thread)) return;
-    clearTimeout(thread.timer);
+    clearTimers(thread);
     if (thread.job !== undefined) fail(thread.job, error);
     // It counts until it has ended: what it holds is not free before.
     const ended = thread.host.terminate().catch(() => undefined);
@@ -234,14 +253,26 @@ export class ParserPool<Task, Result> {
   }
 }
 
+function clearTimers({ timer, look }: Thread): void {
+  clearTimeout(timer);
+  clearTimeout(look);
+}
+
 type HostOptions = Required<ParserPoolOptions>;
 
 function startWorker({ script, memoryMb }: HostOptions, { onReply, onError, onExit }: HostEvents): Host {
-  const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
-  return worker
+  const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } })
     .on('message', onReply)
     .on('error', onError)
     .on('exit', (code) => onExit(code, null, ''));
+  return Object.assign(worker, {
+    // It rejects once the thread has ended.
+    workedMs: () =>
+      worker.cpuUsage().then(
+        ({ user, system }) => (user + system) / 1000,
+        () => 0,
+      ),
+  });
 }
 
 /** Of what a process says on its standard error, for the log. */
@@ -290,6 +321,7 @@ function startProcess(
           child.kill('SIGKILL');
         }, WATCH_MS).unref();
     },
+    workedMs: async () => processorMs(child.pid) ?? performance.now(),
     terminate: async () => {
       clearInterval(watch);
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
@@ -321,6 +353,20 @@ function residentBytes(pid: number | undefined): number {
   } catch {
     // It ended meanwhile, or this is no Linux.
     return 0;
+  }
+}
+
+/** What the kernel counts processor time in. */
+const TICK_MS = 10;
+
+/** Processor time of a process; undefined where the system does not tell. */
+function processorMs(pid: number | undefined): number | undefined {
+  try {
+    // Behind the name, which may hold anything: user time and system time are the twelfth and thirteenth field.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return undefined;
   }
 }
 
