@@ -43,7 +43,8 @@ describe('endpointing: the end of a turn', () => {
   });
 
   it('lets the end-of-turn model decide, but not in the middle of a number', () => {
-    expect(endpointingDelay(pause('I think that', { finished: 0.95 }))).toBe(300);
+    expect(endpointingDelay(pause('I think that', { finished: 0.99 }))).toBe(250);
+    expect(endpointingDelay(pause('I think that', { finished: 0.98 }))).toBe(300);
     expect(endpointingDelay(pause('It is red.', { finished: 0.69 }))).toBe(1050);
     expect(endpointingDelay(pause('It is red.', { finished: 0.3 }))).toBe(1700);
     expect(endpointingDelay(pause('It is red.', { finished: 0.09 }))).toBe(2100);

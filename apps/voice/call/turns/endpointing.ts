@@ -21,6 +21,8 @@ const longestSilenceMs = 3000;
 const plainSilenceMs = 550;
 const finishedSilenceMs = 400;
 const modelSilenceMs = 300;
+/** Half of all sentences end so clearly. */
+const clearSilenceMs = 250;
 /** Longer than most pauses in mid-sentence; a reply is generated meanwhile. */
 const doubtfulSilenceMs = 1050;
 const unfinishedSilenceMs = 1700;
@@ -69,6 +71,7 @@ function byCues(text: string, tone: Tone): PauseJudgement {
 const dictating = { delayMs: dictationSilenceMs, reason: 'a number is being dictated' };
 
 /** Chosen by the development clips of `bench/voice-turns.ts`. */
+const clearlyFinished = 0.99;
 const surelyFinished = 0.7;
 const probablyFinished = 0.5;
 
@@ -76,6 +79,7 @@ const probablyFinished = 0.5;
 function byModel(text: string, finished: number): PauseJudgement {
   if (phraseCue(text) === 'dictating') return dictating;
   const reason = `the end-of-turn model gives ${finished.toFixed(2)}`;
+  if (finished >= clearlyFinished) return { delayMs: clearSilenceMs, reason };
   if (finished >= surelyFinished) return { delayMs: modelSilenceMs, reason };
   if (finished >= probablyFinished) return { delayMs: doubtfulSilenceMs, reason };
   return { delayMs: finished >= 0.1 ? unfinishedSilenceMs : surelyUnfinishedSilenceMs, reason };
