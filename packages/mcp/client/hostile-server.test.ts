@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startMcpServer } from '@trunkline/testing';
+import { expect, it, onTestFinished } from 'vitest';
+import { type McpServerConfig, probeMcpServer } from '../index.ts';
+
+const probe = (url: string, more: Partial<McpServerConfig> = {}) =>
+  probeMcpServer({ name: 'far', url, ...more }, { clientName: 'test' });
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+/** Answers `initialize` as it should, and the list of tools as given. */
+function hostile(tools: (response: ServerResponse, id: unknown) => void): RequestListener {
+  return async (request, response) => {
+    const { id, method } = await bodyOf(request);
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    if (method !== 'initialize') return tools(response, id);
+    const serverInfo = { name: 'far', version: '1' };
+    const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<{ id?: unknown; method?: string }> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  return text === '' ? {} : JSON.parse(text);
+}
+
+const megabyte = 'x'.repeat(2 ** 20);
+
+it.each([
+  ['JSON', 'application/json', '{"jsonrpc":"2.0","id":1,"result":{"tools":["'],
+  ['an event', 'text/event-stream', 'data: "'],
+])('reads no more than a limit of %s that never ends', async (_, type, beginning) => {
+  const hungUp = Promise.withResolvers<void>();
+  let sent = 0;
+  const url = await listen(
+    hostile((response) => {
+      response.once('close', () => hungUp.resolve());
+      response.writeHead(200, { 'content-type': type }).write(beginning);
+      const write = () => {
+        while (!response.destroyed && sent < 200) {
+          sent += 1;
+          if (!response.write(megabyte)) return void response.once('drain', write);
+        }
+      };
+      write();
+    }),
+  );
+  probe(url).catch(() => undefined);
+  await hungUp.promise;
+  expect(sent).toBeLessThan(100);
+});
+
+it('takes the headers of a server to no other place', async () => {
+  const seen: IncomingMessage['headers'][] = [];
+  const elsewhere = await listen((request, response) => {
+    seen.push(request.headers);
+    response.writeHead(404).end('what only this machine may read');
+  });
+  const url = await listen((_, response) => void response.writeHead(307, { location: elsewhere }).end());
+  await expect(probe(url, { headers: { 'x-api-key': 'secret' } })).rejects.toThrow(
+    `it has moved to ${elsewhere}`,
+  );
+  expect(seen).toEqual([]);
+});
+
+it('follows a server to another path of it, with the body of the request', async () => {
+  const server = await startMcpServer({ tools: ['echo'] });
+  onTestFinished(() => server.stop());
+  const { origin } = new URL(server.url);
+  const url = await listen(async (request, response) => {
+    if (request.url === '/mcp') return void response.writeHead(307, { location: '/mcp/' }).end();
+    const { method = '' } = request;
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).filter(([name]) => /^(accept|content-type|mcp-.*)$/.test(name)),
+    ) as Record<string, string>;
+    const body = method === 'GET' ? undefined : JSON.stringify(await bodyOf(request));
+    const answer = await fetch(`${origin}/mcp`, { method, headers, ...(body && { body }) });
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body === null) return void response.end();
+    for await (const chunk of answer.body) response.write(chunk);
+    response.end();
+  });
+  expect((await probe(url)).map(({ name }) => name)).toEqual(['echo']);
+});
+
+it('gives up on a server that leads round and round', async () => {
+  const url = await listen((_, response) => void response.writeHead(308, { location: '/mcp' }).end());
+  await expect(probe(url)).rejects.toThrow('redirects without an end');
+});
