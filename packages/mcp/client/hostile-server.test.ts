@@ -19,16 +19,17 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 /** Answers `initialize` as it should, and the list of tools as given. */
-function hostile(tools: (response: ServerResponse, id: unknown) => void): RequestListener {
-  return async (request, response) => {
+function hostile(tools: (response: ServerResponse) => void): RequestListener {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { id, method } = await bodyOf(request);
     if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-    if (method !== 'initialize') return tools(response, id);
+    if (method !== 'initialize') return tools(response);
     const serverInfo = { name: 'far', version: '1' };
     const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo };
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
   };
+  return (request, response) => void answer(request, response);
 }
 
 async function bodyOf(request: IncomingMessage): Promise<{ id?: unknown; method?: string }> {
