@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { BoundedMap } from '@trunkline/std';
+import { BoundedMap, limitBody } from '@trunkline/std';
 import { z } from 'zod';
 import { endpointKind } from './profiles/endpoint-kind.ts';
 import { learn, learnedOf, type ModelOrigin, originOf, profileAt } from './profiles/profile.ts';
@@ -7,6 +7,7 @@ import { learn, learnedOf, type ModelOrigin, originOf, profileAt } from './profi
 /** What the first step of a turn waits for the endpoint to say; what comes later counts from the next step on. */
 const firstWaitMs = 300;
 const requestLimitMs = 3000;
+const longestAnswer = 16 * 1024 * 1024;
 /** An endpoint that said nothing is asked again after this time. */
 const askAgainMs = 600_000;
 /** One that is busy, loading a model or not there, is asked again sooner. */
@@ -192,7 +193,7 @@ function createReader(headers: Record<string, string>, onBusy: () => void): Read
     try {
       const signal = AbortSignal.timeout(requestLimitMs);
       const response = await fetch(address, { ...post, signal, redirect: 'error' });
-      const text = await response.text();
+      const text = await limitBody(response, { maxBytes: longestAnswer }).text();
       if (response.status >= 500) onBusy();
       return response.ok ? parseJson(text) : null;
     } catch {

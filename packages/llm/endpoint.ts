@@ -1,4 +1,5 @@
 import { secretsInHeaders } from '@trunkline/config';
+import { limitBody } from '@trunkline/std';
 import { z } from 'zod';
 import { fromStatus, type TranslationOptions } from './error-translation.ts';
 import { explain } from './limits.ts';
@@ -21,6 +22,7 @@ const listingLimitMs = 10_000;
 // Shorter ones are placeholders such as "none", which would blank out ordinary words.
 const shortestSecret = 6;
 const mostRedirects = 3;
+const longestListing = 16 * 1024 * 1024;
 
 const modelListSchema = z.union([
   z.object({ data: z.array(z.object({ id: z.string() })) }).transform((list) => list.data),
@@ -55,7 +57,7 @@ export async function listModels(endpoint: Endpoint, caller: AbortSignal | undef
   try {
     const signal = caller ? AbortSignal.any([caller, limit]) : limit;
     const response = await getFollowing(new URL(listingAddress(endpoint)), endpoint.headers, signal);
-    const body = await response.text();
+    const body = await limitBody(response, { maxBytes: longestListing }).text();
     if (!response.ok) throw refusal(response, body, translation);
     const listing = parseJson(body);
     noteEndpointKind(endpoint.baseUrl, response.headers, listing);

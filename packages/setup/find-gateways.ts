@@ -1,4 +1,4 @@
-import type { FoundGateway } from '@trunkline/std';
+import { type FoundGateway, limitBody } from '@trunkline/std';
 import { z } from 'zod';
 
 const host = '127.0.0.1';
@@ -78,24 +78,13 @@ function has(shape: z.ZodRawShape): (answer: Answer) => boolean {
 async function ask(address: string, signal: AbortSignal): Promise<Answer | undefined> {
   try {
     const response = await fetch(address, { signal, redirect: 'error' });
-    const text = await readText(response);
+    const text = await limitBody(response, { maxBytes: mostBytes }).text();
     const server = response.headers.get('server')?.toLowerCase() ?? '';
     return { status: response.status, server, json: parseJson(text) };
   } catch {
     // Most ports are closed: that is what the search is to find out.
     return undefined;
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let [text, bytes] = ['', 0];
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > mostBytes) throw new Error('the answer is too long');
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text;
 }
 
 function parseJson(text: string): unknown {

@@ -16,6 +16,7 @@ export {
   systemCode,
   toError,
 } from './error-message.ts';
+export { limitBody } from './limit-body.ts';
 export { ConcurrencyLimiter, KeyedQueue, Mutex, QueueFullError, type Slot } from './queues.ts';
 export { describeSchedule, scheduleNicknames } from './schedule-words.ts';
 export {

@@ -131,13 +131,18 @@ export class Calls {
     });
     this.#calls.set(call.id, call);
     this.#lines.add(call);
-    lines.setCalls(this.#calls.size);
+    this.#countCalls();
     call.onClose(() => {
       this.#calls.delete(call.id);
-      lines.setCalls(this.#calls.size);
+      this.#countCalls();
       if (call.isBroken) lines.keep(claim);
     });
     return call;
+  }
+
+  #countCalls(): void {
+    const owners = [...this.#calls.values()].map(({ principal }) => claimOf(principal, undefined).owner);
+    this.#options.lines.setCalls(owners);
   }
 
   /** The caller's own call that is open still: its connection broke unnoticed, or its page changes the microphone. */

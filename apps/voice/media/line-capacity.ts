@@ -20,6 +20,8 @@ export interface LineClaim {
   /** Nobody else can use the ticket. */
   owner: string;
   isGuest: boolean;
+  /** Stands for everybody, or is the operator, and may have every line. */
+  mayHaveAll: boolean;
 }
 
 /** The state of a caller who waits for a line. */
@@ -58,6 +60,8 @@ const answerMs = 90_000;
 const mostWaiting = 100;
 /** Without accounts all callers are one. */
 const mostOfOne = 4;
+/** Lines that one caller may have however few there are: a page that calls again before its broken call was noticed has two. */
+const fewestOfOne = 2;
 
 /**
  * How many calls this machine serves well: measured by the work of the speech models per call, as people really talk.
@@ -67,7 +71,8 @@ export class LineCapacity {
   readonly #options: Required<LineCapacityOptions>;
   /** In the order in which they came. */
   #places: Place[] = [];
-  #calls = 0;
+  /** Of the calls that are open. */
+  #owners: readonly string[] = [];
   #advancedAt: number;
   /** The stretch that is being measured. */
   #stretch: { workMs: number; callMs: number; startedAt: number };
@@ -92,10 +97,14 @@ export class LineCapacity {
     if (this.#calls > 0) this.#stretch.workMs += ms;
   }
 
-  /** So many calls are open now. */
-  setCalls(calls: number): void {
+  /** The callers of the calls that are open now, as their claims name them. */
+  setCalls(owners: readonly string[]): void {
     this.#advance();
-    this.#calls = calls;
+    this.#owners = owners;
+  }
+
+  get #calls(): number {
+    return this.#owners.length;
   }
 
   get capacity(): number {
@@ -110,6 +119,7 @@ export class LineCapacity {
   /** Throws the reason why a caller cannot be taken in now. */
   check(claim: LineClaim): void {
     if (!this.#look(claim).free) throw this.#refusal();
+    this.#refuseGreedy(claim);
   }
 
   /** Takes a caller in, or throws the reason. */
@@ -121,6 +131,7 @@ export class LineCapacity {
   /** Keeps a place for a caller who asks again and again. */
   wait(claim: LineClaim): LinePlace {
     this.#forgetGone();
+    this.#refuseGreedy(claim);
     const now = this.#options.now();
     const place = this.#find(claim) ?? this.#add(claim);
     place.expiresAt = Math.max(place.expiresAt, now + goneAfterMs);
@@ -140,6 +151,17 @@ export class LineCapacity {
   leave(claim: LineClaim): void {
     const place = this.#find(claim);
     this.#places = this.#places.filter((each) => each !== place);
+  }
+
+  /** Nobody takes more than half of the lines from the others; those that broken calls keep count too. */
+  #refuseGreedy({ owner, ticket, mayHaveAll }: LineClaim): void {
+    if (mayHaveAll) return;
+    const most = Math.max(fewestOfOne, Math.ceil(this.capacity / 2));
+    const calls = this.#owners.filter((each) => each === owner).length;
+    const kept = this.#places.filter(
+      ({ isKept, claim }) => isKept && claim.owner === owner && claim.ticket !== ticket,
+    );
+    if (calls + kept.length >= most) throw mediaErrors.lines_of_one({ calls: most });
   }
 
   #add(claim: LineClaim): Place {
@@ -209,5 +231,6 @@ function rankOfCaller({ isGuest }: LineClaim): number {
 }
 
 export function claimOf({ kind, id, role }: Principal, ticket: string | undefined): LineClaim {
-  return { ticket, owner: `${kind} ${id}`, isGuest: role === 'guest' };
+  const mayHaveAll = kind === 'anonymous' || kind === 'operator';
+  return { ticket, owner: `${kind} ${id}`, isGuest: role === 'guest', mayHaveAll };
 }

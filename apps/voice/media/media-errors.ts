@@ -14,6 +14,11 @@ export const mediaErrors = defineErrors({
     (load: { capacity: number }) =>
       `This machine serves at most ${load.capacity} callers well, by the work that calls have taken so far, and so many are connected. Try again later, or raise MAX_SPEECH_LOAD on the server.`,
   ],
+  lines_of_one: [
+    503,
+    (limit: { calls: number }) =>
+      `You have ${limit.calls} calls, and one caller may have no more at once, so that others get a line too. End one of them.`,
+  ],
   webrtc_ended: [503, 'The process that carries calls has ended, and starts again. Try again.'],
   line_kept: [503, 'A line is free, and kept for somebody who waits for it. Try again later.'],
   webrtc_missing: [

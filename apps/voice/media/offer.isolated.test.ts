@@ -127,6 +127,14 @@ describe('POST /api/offer', () => {
     await dial(voice);
   });
 
+  it('leaves lines to others, however many calls somebody opens', async () => {
+    const { voice } = await startLines({ env: { MAX_CALLS: '4' }, files: { 'users.yaml': roster } });
+    await dial(voice, { key: 'b' });
+    await dial(voice, { key: 'b' });
+    await expect(dial(voice, { key: 'b' })).rejects.toThrow(/503 .*You have 2 calls/);
+    await dial(voice, { key: 'a' });
+  });
+
   it('keeps the line of a caller who comes back, before those who wait', async () => {
     const { voice, lines, line } = await startLines({ env: { MAX_CALLS: '1' } });
     const ann = { body: { ticket: 'page-of-ann' } };

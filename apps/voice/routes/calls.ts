@@ -44,6 +44,7 @@ export function mountCalls(
     lines_busy,
     machine_busy,
     line_kept,
+    lines_of_one,
     webrtc_ended,
     webrtc_missing,
   } = mediaErrors;
@@ -52,7 +53,7 @@ export function mountCalls(
     '/api/offer',
     describeRoute({
       summary: 'Connect, or change a connection',
-      errors: [bad_offer, lines_busy, machine_busy, line_kept, webrtc_missing, webrtc_ended],
+      errors: [bad_offer, lines_busy, machine_busy, line_kept, lines_of_one, webrtc_missing, webrtc_ended],
     }),
     validate('json', offerSchema),
     async (context) => {
@@ -106,7 +107,7 @@ export function mountCalls(
     '/api/lines',
     describeRoute({
       summary: 'Wait for a line; ask every few seconds',
-      errors: [lines_busy, machine_busy, line_kept],
+      errors: [lines_busy, machine_busy, line_kept, lines_of_one],
     }),
     validate('json', z.object({ ticket: ticketSchema })),
     (context) => {

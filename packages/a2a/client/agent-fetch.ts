@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { anonymous, encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
-import { connectionFailure, isCutConnection, systemCode } from '@trunkline/std';
+import { connectionFailure, isCutConnection, limitBody, systemCode } from '@trunkline/std';
 import { principalExtension, principalMetadata } from '../protocol/principal-extension.ts';
 import {
   needsNoCard,
@@ -31,6 +31,7 @@ export function createAgentFetch(
   principal: Principal = anonymous,
   fetchNonIdempotent: Fetch = fetch,
 ): Fetch {
+  const tooLarge = () => new RemoteAgentError('agent_unreadable', agent, 'the answer is too large');
   return async (input, init = {}) => {
     const headers = new Headers(init.headers);
     const body = typeof init.body === 'string' ? init.body : '';
@@ -58,7 +59,7 @@ export function createAgentFetch(
       const to = moved === undefined ? '' : ` to ${moved.origin}${moved.pathname}`;
       throw new RemoteAgentError('agent_error', agent, `its address has moved${to}`);
     }
-    return asStream(limited(response, agent), headers);
+    return asStream(limitBody(response, { maxBytes: longestAnswerBytes, tooLarge }), headers);
   };
 }
 
@@ -297,20 +298,6 @@ const readCalls = new Set<unknown>([
   ...['tasks/get', 'tasks/list', 'tasks/resubscribe'],
   ...['GetTask', 'ListTasks', 'SubscribeToTask'],
 ]);
-
-function limited(response: Response, agent: RemoteAgent): Response {
-  if (response.body === null) return response;
-  let seen = 0;
-  const counter = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      seen += chunk.byteLength;
-      if (seen <= longestAnswerBytes) controller.enqueue(chunk);
-      else controller.error(new RemoteAgentError('agent_unreadable', agent, 'the answer is too large'));
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
-}
 
 /** The headers that prove who sent a body and when. */
 export function signBody(secret: string, body: string, now: number) {

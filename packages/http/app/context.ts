@@ -99,6 +99,17 @@ export interface OpenStream {
   end(): void;
 }
 
+/** A stream that can be cut off at once, whatever its reader has not taken. */
+interface CutStream extends OpenStream {
+  destroy(): void;
+}
+
+/** Whose stream it is, and how many of theirs may be open. */
+export interface StreamOwner {
+  key: string;
+  most: number;
+}
+
 interface Tracked {
   stream: OpenStream;
   stillStands: () => boolean;
@@ -109,6 +120,8 @@ export class OpenStreams {
   readonly #streams = new Roster<Tracked>();
   /** Requests that have no whole answer yet, such as long polls. */
   readonly #waiting = new Roster<Tracked>();
+  /** The oldest first. */
+  readonly #ofOwner = new Map<string, Set<CutStream>>();
   readonly #logger: Pick<Logger, 'warn'>;
   #ended = false;
 
@@ -120,6 +133,25 @@ export class OpenStreams {
   add(stream: OpenStream, stillStands: () => boolean): () => void {
     if (this.#ended) setImmediate(() => stream.end());
     return this.#streams.add({ stream, stillStands });
+  }
+
+  /**
+   * Counts a stream among those of its owner and cuts off the oldest beyond the limit: each costs work with every event, and
+   * memory where nobody reads it. Returns the function that forgets it.
+   */
+  bound(stream: CutStream, { key, most }: StreamOwner): () => void {
+    const own = this.#ofOwner.get(key) ?? new Set();
+    this.#ofOwner.set(key, own.add(stream));
+    const [oldest] = own;
+    if (own.size > most && oldest !== undefined) {
+      this.#logger.warn({ caller: key, most }, 'too many open streams of one caller; the oldest is cut off');
+      own.delete(oldest);
+      oldest.destroy();
+    }
+    return () => {
+      own.delete(stream);
+      if (own.size === 0 && this.#ofOwner.get(key) === own) this.#ofOwner.delete(key);
+    };
   }
 
   /** A request that `endAll` lets finish. Returns the function that forgets it. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { OpenStream, OpenStreams, RequestContext } from '../app/context.ts';
+import { ownerKey } from '@trunkline/identity';
+import type { OpenStream, OpenStreams, RequestContext, StreamOwner } from '../app/context.ts';
 import { alreadySent } from '../server/adapter.ts';
 
 export interface ResponseStreamOptions {
@@ -33,12 +34,30 @@ function nodeBindings(context: RequestContext): RequestContext['env'] {
 /** Known to the server and the metrics for as long as the connection lasts. */
 function register(stream: ResponseStream, streams: OpenStreams, context: RequestContext): void {
   const gauge = context.get('kit')?.metrics?.http.openStreams;
-  const forget = streams.add(stream, context.get('stillStands'));
+  const owner = ownerOf(context);
+  const [forget, forgetOwner] = [
+    streams.add(stream, context.get('stillStands')),
+    owner && streams.bound(stream, owner),
+  ];
   gauge?.inc();
   context.env.outgoing.once('close', () => {
     forget();
+    forgetOwner?.();
     gauge?.dec();
   });
+}
+
+/** A person has a few pages open; a program, or a proxy before people without a key, stands for many. */
+const MOST_OF_PERSON = 200;
+const MOST_OF_PROGRAM = 1000;
+
+/** Undefined where nothing limits them: for the operator, and what our services pass on, who limit their own callers. */
+function ownerOf(context: RequestContext): StreamOwner | undefined {
+  const principal = context.get('principal');
+  if (principal.kind === 'operator' || principal.via.length > 0) return undefined;
+  const remoteAddress = context.env.incoming?.socket.remoteAddress ?? '';
+  const key = principal.kind === 'anonymous' ? remoteAddress : ownerKey(principal);
+  return { key, most: principal.kind === 'person' ? MOST_OF_PERSON : MOST_OF_PROGRAM };
 }
 
 /** Writes straight to the socket's response: one buffer, no web stream per client. */

@@ -12,8 +12,9 @@ import type {
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { createGuardedFetch, fetchOnNewConnection } from '@trunkline/http';
+import { createGuardedFetch } from '@trunkline/http';
 import { KeyedQueue, untilAborted } from '@trunkline/std';
+import { createServerFetch } from './http-fetch.ts';
 import type { RegisteredClient } from './types.ts';
 
 /** Where tokens are stored: the store of secrets. */
@@ -285,6 +286,7 @@ function parseStored(text: string | undefined): Stored | undefined {
  */
 function fetchFor({ url: serverUrl, headers: configured = {} }: Server): FetchLike {
   const { origin, hostname } = new URL(serverUrl);
+  const send = createServerFetch(serverUrl);
   const guarded = createGuardedFetch({
     allowedHosts: [hostname],
     maxBytes: MAX_ANSWER_BYTES,
@@ -298,9 +300,7 @@ function fetchFor({ url: serverUrl, headers: configured = {} }: Server): FetchLi
       // A client may name itself to the token endpoint with one of its own.
       for (const [name, value] of Object.entries(configured))
         if (!headers.has(name)) headers.set(name, value);
-      const limited = { ...init, headers, signal: AbortSignal.timeout(REQUEST_MS) };
-      // A code and a refresh token may be good for one use, so they must not be sent twice.
-      return await (init.method === 'POST' ? fetchOnNewConnection(url, limited) : fetch(url, limited));
+      return await send(url, { ...init, headers, signal: AbortSignal.timeout(REQUEST_MS) });
     }
     const { status, headers, body } = await guarded(url, {
       method: init.method ?? 'GET',

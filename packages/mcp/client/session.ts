@@ -7,7 +7,7 @@ import {
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
-import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   type CallToolResult,
   CallToolResultSchema,
@@ -18,7 +18,6 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { redact } from '@trunkline/config';
-import { fetchOnNewConnection } from '@trunkline/http';
 import type { Sandbox } from '@trunkline/sandbox';
 import { errorMessage, untilAborted } from '@trunkline/std';
 import {
@@ -32,6 +31,7 @@ import {
 } from './catalogue.ts';
 import { contentOf, type McpContent, resourceContent } from './content.ts';
 import { failureOf } from './failures.ts';
+import { createServerFetch } from './http-fetch.ts';
 import type { OAuthSession } from './oauth.ts';
 import { ProcessTransport } from './process-transport.ts';
 import { type AnswerOptions, type CallOptions, type CallOutcome, RunningCalls } from './running-calls.ts';
@@ -233,9 +233,10 @@ function transportOf(
     });
   }
   if (url === undefined) throw new Error(`the MCP server ${name} needs a command or a url.`);
+  const send = createServerFetch(url);
   const options = {
     requestInit: { headers: { ...headers } },
-    fetch: oauth?.isSignedIn ? oauth.authorised(fetchFor(url)) : fetchFor(url),
+    fetch: oauth?.isSignedIn ? oauth.authorised(send) : send,
   };
   if (transport === 'sse') return new SSEClientTransport(new URL(url), options) as Transport;
   return new StreamableHTTPClientTransport(new URL(url), options) as Transport;
@@ -254,15 +255,6 @@ class PlainTransport extends StdioClientTransport {
     await this.#check();
     await super.start();
   }
-}
-
-/** What is sent to the server may be a call, or the answer to a question, which must not be sent twice. */
-function fetchFor(url: string): FetchLike {
-  const { origin } = new URL(url);
-  return (target, init) =>
-    init?.method === 'POST' && new URL(target).origin === origin
-      ? fetchOnNewConnection(target, init)
-      : fetch(target, init);
 }
 
 /** Lets a streamable HTTP server forget the session. One that does not take part forgets it in its own time. */
