@@ -168,14 +168,16 @@ export class ParserPool<Task, Result> {
     thread.timer = setTimeout(end, MOST_WAITING * timeoutMs, tooLong);
     const { job } = thread;
     const begun = thread.host.workedMs();
-    const lookIn = (ms: number): NodeJS.Timeout =>
-      setTimeout(async () => {
-        const left = timeoutMs + (await begun) - (await thread.host.workedMs());
-        if (thread.job !== job || !this.#threads.has(thread)) return;
-        if (left <= 0) end(tooLong);
-        else thread.look = lookIn(Math.ceil(left));
-      }, ms);
-    thread.look = lookIn(timeoutMs);
+    const look = async () => {
+      const left = timeoutMs + (await begun) - (await thread.host.workedMs());
+      if (thread.job !== job || !this.#threads.has(thread)) return;
+      if (left <= 0) end(tooLong);
+      else lookIn(Math.ceil(left));
+    };
+    const lookIn = (ms: number) => {
+      thread.look = setTimeout(() => void look(), ms);
+    };
+    lookIn(timeoutMs);
   }
 
   #freeThread(): Thread | undefined {
