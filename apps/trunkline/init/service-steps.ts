@@ -170,7 +170,8 @@ async function connector(deps: StepDeps, trials: Trials): Promise<boolean> {
   return true;
 }
 
-const connectLimit = 30;
+/** Looks, a second apart: a busy machine takes its time to start a service again. */
+const connectLimit = 120;
 
 /** The switchboard restarts itself with what was saved. */
 async function isConnected(terminal: Terminal, trials: Trials, name: string): Promise<boolean> {

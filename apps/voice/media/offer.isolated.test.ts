@@ -53,7 +53,7 @@ describe('POST /api/offer', () => {
     const { voice, line } = await startLines();
     const caller = await dial(voice, { video: false });
     const { heard, speaker } = await line();
-    speaker.enqueue(tone(600, 24_000, 5));
+    speaker.enqueue(tone(600, 24_000, 60));
     await waitFor(() => pitch(heard) > 0 && pitch(caller.ear.frames) > 0);
   });
 
@@ -258,7 +258,7 @@ describe('a connection that changes', () => {
     const second = await dial(voice, { tone: 800, body: { pc_id: first.id, restart_pc: true } });
     expect(second.id).toBe(id);
     await waitFor(() => Math.abs(pitch(heard) - 800) < 15);
-    speaker.enqueue(tone(600, 24_000, 10));
+    speaker.enqueue(tone(600, 24_000, 60));
     await waitFor(() => pitch(second.ear.frames) > 0);
     await second.tell({ label: 'rtvi-ai', type: 'client-ready' });
     await waitFor(() => lines[0]?.told.length === 1);

@@ -23,7 +23,7 @@ describeWithRelay(title, () => {
       const { iceServers } = (await voice.get('/api/ice')).body as unknown as { iceServers: RTCIceServer[] };
       const caller = await dial(voice, { configuration: { iceServers, iceTransportPolicy: 'relay' } });
       const { heard, speaker } = await line();
-      speaker.enqueue(tone(600, 24_000, 20));
+      speaker.enqueue(tone(600, 24_000, 60));
       await waitFor(() => pitch(heard) > 0 && pitch(caller.ear.frames) > 0);
       expect(await candidateTypes(caller.connection)).toContain('relay');
     },

@@ -40,17 +40,19 @@ describe('sound', () => {
     const caller = await dial(voice);
     const { speaker } = await line();
     speaker.enqueue(tone(600, sampleRate, 0.6));
-    await waitFor(() => near(pitch(caller.ear.frames), 600));
     await waitFor(() => speaker.queuedMs === 0);
     expect(speaker.playedMs).toBeGreaterThan(595);
     expect(speaker.playedMs).toBeLessThan(601);
+    // As long as it takes: a busy machine gives so little time to short sound that it is heard with gaps.
+    speaker.enqueue(tone(600, sampleRate, 60));
+    await waitFor(() => near(pitch(caller.ear.frames), 600));
   });
 
   it('stops when it is cut off, and goes on when it was only paused', async () => {
     const { voice, line } = await startLines();
     const caller = await dial(voice);
     const { speaker } = await line();
-    speaker.enqueue(tone(600, 24_000, 30));
+    speaker.enqueue(tone(600, 24_000, 60));
     await waitFor(() => near(pitch(caller.ear.frames), 600));
     speaker.pause();
     const heldAt = speaker.playedMs;
@@ -61,7 +63,7 @@ describe('sound', () => {
     speaker.clear();
     expect(speaker.queuedMs).toBe(0);
     await waitFor(() => pitch(caller.ear.frames) === 0);
-    speaker.enqueue(tone(300, 44_100, 1));
+    speaker.enqueue(tone(300, 44_100, 60));
     await waitFor(() => near(pitch(caller.ear.frames), 300));
   });
 
@@ -105,7 +107,7 @@ describe('sound', () => {
         const line = await waitFor(() => lines.find(({ id }) => id === caller.id));
         await waitFor(() => near(pitch(line.heard), pitches[index] as number));
         line.send({ type: 'metrics', data: index });
-        line.speaker.enqueue(tone(1000 + 200 * index, 24_000, 10));
+        line.speaker.enqueue(tone(1000 + 200 * index, 24_000, 60));
         await waitFor(() => near(pitch(caller.ear.frames), 1000 + 200 * index));
         await waitFor(() => caller.messages().length > 0);
         expect(caller.messages()).toEqual([{ label: 'rtvi-ai', type: 'metrics', data: index }]);

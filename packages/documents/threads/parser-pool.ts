@@ -323,7 +323,8 @@ function startProcess(
           child.kill('SIGKILL');
         }, WATCH_MS).unref();
     },
-    workedMs: async () => processorMs(child.pid) ?? performance.now(),
+    // Where the system counts it, one that ended meanwhile has worked no longer: its exit says why.
+    workedMs: async () => (process.platform === 'linux' ? processorMs(child.pid) : performance.now()),
     terminate: async () => {
       clearInterval(watch);
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
@@ -361,14 +362,14 @@ function residentBytes(pid: number | undefined): number {
 /** What the kernel counts processor time in. */
 const TICK_MS = 10;
 
-/** Processor time of a process; undefined where the system does not tell. */
-function processorMs(pid: number | undefined): number | undefined {
+/** Processor time of a process; 0 when it ended. */
+function processorMs(pid: number | undefined): number {
   try {
     // Behind the name, which may hold anything: user time and system time are the twelfth and thirteenth field.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
   } catch {
-    return undefined;
+    return 0;
   }
 }
 
