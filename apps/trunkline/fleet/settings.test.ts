@@ -246,7 +246,7 @@ it('trunkline init tests a connector and a search with the services, and they ta
   expect(text).toContain('Discord: signed in as trunk');
   expect(text).toContain('Lionel Messi Facts | Britannica  https://www.britannica.com');
   expect(text).toContain(`${url('voice')}/setup/result#reminder`);
-  expect(text).toContain('Sent. Look into Discord');
+  expect(said.slice(-8).join('\n')).toContain('Sent. Look into Discord');
   await waitFor(() =>
     guild.posts.some(({ content }) => content === 'Hello from Trunkline. This is a test message.'),
   );

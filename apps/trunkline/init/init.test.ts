@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createLogger, secretStoreOf } from '@trunkline/config';
+import { recordRunning } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import {
   FakeGuild,
@@ -222,4 +223,29 @@ it('a machine too busy to make a sandbox is no reason to do without one', async 
   await sandboxStep({ terminal, look, change });
   expect(terminal.left).toEqual(['2', 'y']);
   expect(terminal.text()).toContain('try again later');
+});
+
+it('a service that restarts for what was just set still runs', async () => {
+  const { home, env } = open();
+  const server = createServer((_, response) => void response.end('{}'));
+  onTestFinished(() => void server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const services = new RunningServices(
+    { voice: url, agent: url, research: url, switchboard: url },
+    home,
+    env,
+  );
+  expect(await services.isRunning('research')).toBe(false);
+  const record = await recordRunning(home, [{ name: 'research', url }]);
+  onTestFinished(record.remove);
+  expect(await services.isRunning('research')).toBe(true);
+  server.close();
+  server.closeAllConnections();
+  const running = services.isRunning('research');
+  await expect(fetch(url)).rejects.toThrow();
+  server.listen(port, '127.0.0.1');
+  expect(await running).toBe(true);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Environment } from '@trunkline/config';
 import { isServedAt } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
@@ -10,7 +11,8 @@ export type ServiceName = 'voice' | 'agent' | 'research' | 'switchboard';
 const names: readonly ServiceName[] = ['voice', 'agent', 'research', 'switchboard'];
 
 const limitMs = 90_000;
-const lookMs = 2000;
+const lookMs = 20_000;
+const againMs = 200;
 
 const failure = z.object({ error: z.string().optional(), detail: z.string().optional() });
 
@@ -32,15 +34,18 @@ export class RunningServices {
     return this.#urls[service];
   }
 
-  /** From this home: a stranger on the port would get what is typed in here. */
+  /**
+   * From this home: a stranger on the port would get what is typed in here. One that was just set restarts, and its port is
+   * closed for that moment.
+   */
   async isRunning(service: ServiceName): Promise<boolean> {
-    if (!isServedAt(this.#home, this.url(service))) return false;
-    try {
-      return (await this.#fetch(service, '/operator/setup', { signal: AbortSignal.timeout(lookMs) })).ok;
-    } catch {
-      // Nothing answers there.
-      return false;
+    const signal = AbortSignal.timeout(lookMs);
+    while (!signal.aborted && isServedAt(this.#home, this.url(service))) {
+      const answer = await this.#fetch(service, '/operator/setup', { signal }).catch(() => undefined);
+      if (answer !== undefined) return answer.ok;
+      await pause(againMs);
     }
+    return false;
   }
 
   async isAnyRunning(): Promise<boolean> {
