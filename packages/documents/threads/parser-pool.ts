@@ -73,6 +73,8 @@ interface Thread {
 const START_MS = 60_000;
 /** How many times as long as it may work a task may take, with all that it waits for. */
 const MOST_WAITING = 5;
+/** A task is first asked what it has worked after this part of its limit; what it worked before counts for nothing. */
+const FIRST_LOOK = 10;
 const NOT_STARTED = 'cannot be read: its reader did not start within a minute, as this machine is busy';
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
@@ -167,17 +169,19 @@ export class ParserPool<Task, Result> {
     const tooLong = `takes longer than ${limit} to read`;
     thread.timer = setTimeout(end, MOST_WAITING * timeoutMs, tooLong);
     const { job } = thread;
-    const begun = thread.host.workedMs();
+    let mostWorked: number | undefined;
     const look = async () => {
-      const left = timeoutMs + (await begun) - (await thread.host.workedMs());
+      const worked = await thread.host.workedMs();
       if (thread.job !== job || !this.#threads.has(thread)) return;
-      if (left <= 0) end(tooLong);
-      else lookIn(Math.ceil(left));
+      mostWorked ??= worked + timeoutMs;
+      if (worked >= mostWorked) end(tooLong);
+      else lookIn(Math.ceil(mostWorked - worked));
     };
     const lookIn = (ms: number) => {
       thread.look = setTimeout(() => void look(), ms);
     };
-    lookIn(timeoutMs);
+    // Asking takes time of both sides, and most files are read before the first look.
+    lookIn(timeoutMs / FIRST_LOOK);
   }
 
   #freeThread(): Thread | undefined {
