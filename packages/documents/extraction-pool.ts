@@ -17,7 +17,7 @@ const WEB_RECOGNITION_MS = 60_000;
 
 export interface ExtractOptions {
   signal?: AbortSignal | undefined;
-  /** Whose document it is. */
+  /** Whose document it is: nobody waits for all of somebody else's. */
   owner?: string;
   isFromWeb?: boolean;
   /** False refuses pictures of text at once; recognising them takes up to a minute. */
@@ -59,7 +59,7 @@ export class ExtractionPool {
     const pool = raw.bytes.byteLength <= LARGEST_LIGHT && isLight(raw) ? this.#pages : this.#files;
     let read: ReadDocument | undefined;
     try {
-      const { hasPictures = false, ...document } = await pool.run(raw, signal);
+      const { hasPictures = false, ...document } = await pool.run(raw, { signal, owner: owner || undefined });
       read = document;
       if (!hasPictures || isFromWeb || !mayRecognise) return document;
     } catch (error) {
@@ -72,7 +72,7 @@ export class ExtractionPool {
     try {
       return await this.#owners.run(
         owner,
-        () => this.#recognition.run({ ...raw, mayRecognise: true }, either),
+        () => this.#recognition.run({ ...raw, mayRecognise: true }, { signal: either }),
         { signal: either },
       );
     } catch (error) {

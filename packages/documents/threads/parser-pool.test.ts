@@ -36,17 +36,27 @@ describe('threads that parse pages', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
 
+  it('take the pages of one owner and another by turns, and keep room in the queue for others', async () => {
+    open({ threads: 1, queue: 6 });
+    const order: string[] = [];
+    const read = (owner: string) => pool.run(small, { owner }).then(() => order.push(owner), String);
+    const given = ['ann', 'ann', 'ann', 'ann', 'ann', 'bob', 'bob'].map(read);
+    expect(await given[4]).toContain('has to wait for too many others');
+    await Promise.all(given);
+    expect(order).toEqual(['ann', 'bob', 'ann', 'bob', 'ann', 'ann']);
+  });
+
   it('let go of a page that nobody waits for, under way or not', async () => {
     open({ threads: 1, timeoutMs: 600_000 });
     const stop = new AbortController();
-    const given = [page(slow), small].map((task) => pool.run(task, stop.signal));
+    const given = [page(slow), small].map((task) => pool.run(task, { signal: stop.signal }));
     stop.abort(new Error('enough'));
     expect(await Promise.allSettled(given)).toMatchObject([
       { reason: { message: 'enough' } },
       { reason: { message: 'enough' } },
     ]);
     expect(await pool.run(small)).toMatchObject({ text: 'Words.' });
-    await expect(pool.run(small, stop.signal)).rejects.toThrow('enough');
+    await expect(pool.run(small, { signal: stop.signal })).rejects.toThrow('enough');
   });
 
   it('stay for the next page, and end when none comes for a while', async () => {
@@ -99,7 +109,7 @@ describe('threads that parse pages', () => {
       const own = openNative();
       const { pid } = await own.run('tell');
       const stop = new AbortController();
-      const left = own.run('hang', stop.signal);
+      const left = own.run('hang', { signal: stop.signal });
       stop.abort(new Error('enough'));
       await expect(left).rejects.toThrow('enough');
       const { pid: next } = await own.run('tell');

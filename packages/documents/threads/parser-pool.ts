@@ -1,10 +1,5 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
-import { errorMessage } from '@trunkline/std';
+import { BoundedMap, errorMessage } from '@trunkline/std';
+import { type Host, startProcess, startWorker } from './parser-hosts.ts';
 import { OUT_OF_MEMORY, type ParserReply } from './parser-thread.ts';
 
 export interface ParserPoolOptions {
@@ -18,7 +13,7 @@ export interface ParserPoolOptions {
   memoryMb?: number;
   /** All memory of one process (Linux only); it is ended beyond that. */
   residentMb?: number;
-  /** Tasks that may wait; beyond that a task is refused. */
+  /** Tasks that may wait, half of them of one owner; beyond that a task is refused. */
   queue?: number;
   /** A thread without work for this long is ended, as each costs about 25 MB. */
   idleMs?: number;
@@ -34,28 +29,19 @@ export class ParserError extends Error {
   readonly code = 'parsing_failed';
 }
 
+export interface TaskOptions {
+  signal?: AbortSignal | undefined;
+  /** Whose task it is: owners take turns. */
+  owner?: string | undefined;
+}
+
 interface Job {
   task: unknown;
+  owner: string | undefined;
   resolve(result: unknown): void;
   reject(error: unknown): void;
   signal: AbortSignal | undefined;
   onAbort(): void;
-}
-
-/** What a thread and a process have in common. */
-interface Host {
-  postMessage(task: unknown): void;
-  /** Processor time so far, or where the system does not tell, time. */
-  workedMs(): Promise<number>;
-  terminate(): Promise<unknown>;
-  ref(): void;
-  unref(): void;
-}
-
-interface HostEvents {
-  onReply(reply: ParserReply<unknown>): void;
-  onError(error: NodeJS.ErrnoException): void;
-  onExit(code: number | null, signal: string | null, lastWords: string): void;
 }
 
 interface Thread {
@@ -75,6 +61,8 @@ const START_MS = 60_000;
 const MOST_WAITING = 5;
 /** A task is first asked what it has worked after this part of its limit; what it worked before counts for nothing. */
 const FIRST_LOOK = 10;
+/** That it remembers. */
+const MOST_OWNERS = 1000;
 const NOT_STARTED = 'cannot be read: its reader did not start within a minute, as this machine is busy';
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
@@ -87,6 +75,9 @@ export class ParserPool<Task, Result> {
   readonly #options: Required<ParserPoolOptions>;
   readonly #threads = new Set<Thread>();
   readonly #waiting: Job[] = [];
+  /** When a task of each owner was last begun, in tasks. */
+  readonly #served = new BoundedMap<string | undefined, number>(MOST_OWNERS);
+  #turns = 0;
   /** Threads on their way out. */
   readonly #ending = new Set<Promise<unknown>>();
   #stopped = false;
@@ -110,14 +101,14 @@ export class ParserPool<Task, Result> {
   }
 
   /** Rejects with a ParserError, or with the reason of the signal. */
-  run(task: Task, signal?: AbortSignal): Promise<Result> {
+  run(task: Task, { signal, owner }: TaskOptions = {}): Promise<Result> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#stopped) return Promise.reject(new ParserError(STOPPED));
-    if (this.#waiting.length >= this.#options.queue)
-      return Promise.reject(new ParserError('has to wait for too many others'));
+    if (this.#isFullFor(owner)) return Promise.reject(new ParserError('has to wait for too many others'));
     return new Promise((resolve, reject) => {
       const job: Job = {
         task,
+        owner,
         resolve: resolve as Job['resolve'],
         reject,
         signal,
@@ -136,21 +127,41 @@ export class ParserPool<Task, Result> {
     await Promise.all(this.#ending);
   }
 
+  #isFullFor(owner: string | undefined): boolean {
+    const { queue } = this.#options;
+    if (this.#waiting.length >= queue) return true;
+    if (owner === undefined) return false;
+    const share = Math.ceil(queue / 2);
+    return (
+      this.#waiting.length >= share && this.#waiting.filter((job) => job.owner === owner).length >= share
+    );
+  }
+
+  /** The longest waiting one of those whose owner was served longest ago. */
+  #nextJob(): Job | undefined {
+    const [first, ...others] = this.#waiting;
+    if (first === undefined) return undefined;
+    const servedAt = ({ owner }: Job) => this.#served.get(owner) ?? 0;
+    return others.reduce((best, job) => (servedAt(job) < servedAt(best) ? job : best), first);
+  }
+
   #next(): void {
-    const [job] = this.#waiting;
+    const job = this.#nextJob();
+    if (job === undefined) return;
     let thread: Thread | undefined;
     try {
-      thread = job && this.#freeThread();
+      thread = this.#freeThread();
     } catch (error) {
       // As where the system has no memory or no process left.
-      this.#waiting.shift();
-      if (job !== undefined)
-        fail(job, new ParserError(`cannot be read: ${errorMessage(error)}`, { cause: error }));
+      this.#remove(job);
+      fail(job, new ParserError(`cannot be read: ${errorMessage(error)}`, { cause: error }));
       queueMicrotask(() => this.#next());
       return;
     }
-    if (job === undefined || thread === undefined) return;
-    this.#waiting.shift();
+    if (thread === undefined) return;
+    this.#remove(job);
+    this.#turns += 1;
+    this.#served.set(job.owner, this.#turns);
     thread.job = job;
     this.#limitTime(thread);
     thread.host.ref();
@@ -237,9 +248,13 @@ export class ParserPool<Task, Result> {
     thread.host.unref();
   }
 
-  #abort(job: Job): void {
+  #remove(job: Job): void {
     const place = this.#waiting.indexOf(job);
     if (place >= 0) this.#waiting.splice(place, 1);
+  }
+
+  #abort(job: Job): void {
+    this.#remove(job);
     const thread = [...this.#threads].find((candidate) => candidate.job === job);
     if (thread === undefined) fail(job, job.signal?.reason);
     else void this.#end(thread, job.signal?.reason);
@@ -262,119 +277,6 @@ export class ParserPool<Task, Result> {
 function clearTimers({ timer, look }: Thread): void {
   clearTimeout(timer);
   clearTimeout(look);
-}
-
-type HostOptions = Required<ParserPoolOptions>;
-
-function startWorker({ script, memoryMb }: HostOptions, { onReply, onError, onExit }: HostEvents): Host {
-  const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } })
-    .on('message', onReply)
-    .on('error', onError)
-    .on('exit', (code) => onExit(code, null, ''));
-  return Object.assign(worker, {
-    // It rejects once the thread has ended.
-    workedMs: () =>
-      worker.cpuUsage().then(
-        ({ user, system }) => (user + system) / 1000,
-        () => 0,
-      ),
-  });
-}
-
-/** Of what a process says on its standard error, for the log. */
-const LAST_WORDS = 2000;
-/** How V8 begins its last words. */
-const HEAP_IS_FULL = /heap out of memory|allocation failed/i;
-const WATCH_MS = 50;
-
-/** It sees no variable of the service, as it needs none of its secrets, and ends with the service. */
-function startProcess(
-  { script, memoryMb, residentMb }: HostOptions,
-  { onReply, onError, onExit }: HostEvents,
-): Host {
-  const child = fork(fileURLToPath(script), {
-    serialization: 'advanced',
-    execArgv: [`--max-old-space-size=${memoryMb}`],
-    env: {},
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  let lastWords = '';
-  let isTooLarge = false;
-  let watch: NodeJS.Timeout | undefined;
-  child.stderr?.setEncoding('utf8').on('data', (words: string) => {
-    isTooLarge ||= HEAP_IS_FULL.test(words);
-    lastWords = `${lastWords}${words}`.slice(-LAST_WORDS);
-  });
-  child.on('message', (reply: ParserReply<unknown>) => {
-    if (!('ready' in reply)) clearInterval(watch);
-    onReply(reply);
-  });
-  child.on('error', onError);
-  // What it says last may come behind its exit.
-  child.on('close', (code, signal) => {
-    clearInterval(watch);
-    onExit(isTooLarge ? OUT_OF_MEMORY : code, signal, lastWords);
-  });
-  return {
-    // A process that died meanwhile is told of by its exit.
-    postMessage: (task) => {
-      child.send?.(task as object, () => undefined);
-      // From outside: a task that unpacks without a pause lets no timer of its own process run.
-      if (Number.isFinite(residentMb))
-        watch = setInterval(() => {
-          if (residentBytes(child.pid) <= residentMb * MEGABYTE) return;
-          isTooLarge = true;
-          child.kill('SIGKILL');
-        }, WATCH_MS).unref();
-    },
-    // Where the system counts it, one that ended meanwhile has worked no longer: its exit says why.
-    workedMs: async () => (process.platform === 'linux' ? processorMs(child.pid) : performance.now()),
-    terminate: async () => {
-      clearInterval(watch);
-      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-      const ended = once(child, 'exit');
-      // At rest it keeps no program alive: one that waits for its end would exit first.
-      child.ref();
-      child.kill('SIGKILL');
-      await ended;
-    },
-    ref: () => {
-      child.ref();
-      child.channel?.ref();
-    },
-    unref: () => {
-      child.unref();
-      child.channel?.unref();
-      (child.stderr as Socket | null)?.unref();
-    },
-  };
-}
-
-const MEGABYTE = 1024 * 1024;
-
-/** Memory of a process that is not swapped out; 0 where the system does not tell. */
-function residentBytes(pid: number | undefined): number {
-  try {
-    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    return Number(kilobytes ?? 0) * 1024;
-  } catch {
-    // It ended meanwhile, or this is no Linux.
-    return 0;
-  }
-}
-
-/** What the kernel counts processor time in. */
-const TICK_MS = 10;
-
-/** Processor time of a process; 0 when it ended. */
-function processorMs(pid: number | undefined): number {
-  try {
-    // Behind the name, which may hold anything: user time and system time are the twelfth and thirteenth field.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-  } catch {
-    return 0;
-  }
 }
 
 function succeed(job: Job, result: unknown): void {

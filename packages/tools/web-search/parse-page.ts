@@ -10,6 +10,6 @@ export async function parsePage<Kind extends keyof PageParsers>(
   input: Parameters<PageParsers[Kind]>[0],
   signal?: AbortSignal,
 ): Promise<Awaited<ReturnType<PageParsers[Kind]>>> {
-  const result = await pool.run({ kind, input } as PageTask, signal);
+  const result = await pool.run({ kind, input } as PageTask, { signal });
   return result as Awaited<ReturnType<PageParsers[Kind]>>;
 }

@@ -69,7 +69,7 @@ export class ClaimModel {
 
   async #judgeSome(pairs: readonly ClaimPair[], signal: AbortSignal | undefined): Promise<ClaimOpinion[]> {
     try {
-      return await this.#pool.run({ folder: this.#folder, vocabulary: VOCABULARY, pairs }, signal);
+      return await this.#pool.run({ folder: this.#folder, vocabulary: VOCABULARY, pairs }, { signal });
     } catch (error) {
       if (!(error instanceof ParserError)) throw error;
       this.#logger?.warn(
