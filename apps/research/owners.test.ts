@@ -194,6 +194,29 @@ it('lets each person keep so many megabytes of chats', async () => {
   expect((await chat(who.ava, 'long-one')).status).toBe(200);
 });
 
+it('lets one person have twenty jobs under way, and others theirs meanwhile', async () => {
+  const held = Promise.withResolvers<string>();
+  const model = await startModelServer({ script: () => held.promise });
+  const place = temporaryDirectory();
+  const env = { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm', TRUNKLINE_OPEN: '0' };
+  const other = await startResearch(place.path, env, [], peers);
+  onTestFinished(async () => {
+    held.resolve('Done.');
+    await other.stop();
+    await model.stop();
+    place.remove();
+  });
+  const { ava, bob } = callersOf({ url: other.url, home: place.path, serviceToken: peers.serviceToken });
+  const begin = (ask: TestCaller) => ask('POST /api/research/deep', { query: 'How do tides affect fish?' });
+  for (let count = 0; count < 20; count += 1) expect((await begin(ava)).status).toBe(200);
+  const refused = await begin(ava);
+  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('20 research jobs of yours')]);
+  expect((await begin(bob)).status).toBe(200);
+  const { jobs } = (await ava('GET /api/research')).json<{ jobs: { researchId: string }[] }>();
+  await ava(`DELETE /api/research/deep/${jobs[0]?.researchId}`);
+  await waitFor(async () => (await begin(ava)).status === 200);
+});
+
 it('looks owners up by an index', () => {
   const database = openDatabase(join(home.path, 'copy.db'), { migrations });
   const plan = (sql: string) =>

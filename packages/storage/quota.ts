@@ -112,7 +112,10 @@ export function ownersOf(key: string): readonly [string, string] {
   return [prefix, `${prefix}\u{10ffff}`];
 }
 
-/** Bytes of text columns in the rows that count on a quota; `where` compares an owner, as `owner BETWEEN ?1 AND ?2`. */
+/** What a row takes beside its texts, with its places in the indexes: whoever stores very many empty ones fills the disk as well. */
+const bytesOfRow = 200;
+
+/** Bytes of the rows that count on a quota, by their text columns; `where` compares an owner, as `owner BETWEEN ?1 AND ?2`. */
 export function storedBytes(
   database: Database,
   table: string,
@@ -121,7 +124,7 @@ export function storedBytes(
   owner: string,
 ): number {
   const sizes = columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
-  const sql = `SELECT total(${sizes}) AS bytes FROM ${table} WHERE ${where}`;
+  const sql = `SELECT total(${sizes} + ${bytesOfRow}) AS bytes FROM ${table} WHERE ${where}`;
   return database.prepare<{ bytes: number }>(sql).get(...ownersOf(owner))?.bytes ?? 0;
 }
 

@@ -71,13 +71,14 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
   const { engine, jobs, findings } = deps;
   const find = jobFinder(jobs);
   const errors = [researchErrors.research_not_found];
+  const full = [researchErrors.too_many_jobs, researchErrors.too_many_own_jobs];
 
   app.post(
     '/api/research/deep',
-    describeRoute({ summary: 'Start a research job', errors: [researchErrors.too_many_jobs] }),
+    describeRoute({ summary: 'Start a research job', errors: full }),
     validate('json', startSchema),
     (c) => {
-      if (engine.isFull) throw researchErrors.too_many_jobs();
+      engine.requireRoom(c.get('principal'));
       const researchId = engine.start({
         ...toStart(c.req.valid('json'), deps),
         principal: c.get('principal'),
@@ -145,14 +146,14 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     `${ID}/resume`,
     describeRoute({
       summary: 'Go on with a job that failed or was cancelled, where it stopped',
-      errors: [...errors, researchErrors.research_running, researchErrors.too_many_jobs],
+      errors: [...errors, researchErrors.research_running, ...full],
     }),
     validate('json', resumeSchema),
     (c) => {
       const job = find(c);
       if (job.status === 'running' || job.status === 'complete' || !job.closed)
         throw researchErrors.research_running();
-      if (engine.isFull) throw researchErrors.too_many_jobs();
+      engine.requireRoom(job.principal);
       engine.takeUp(job, c.req.valid('json').budget);
       return c.json(snapshotOf(find(c), deps));
     },
@@ -162,11 +163,11 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     `${ID}/rerun`,
     describeRoute({
       summary: 'Start the same research again',
-      errors: [...errors, researchErrors.too_many_jobs],
+      errors: [...errors, ...full],
     }),
     (c) => {
       const { query, sessionId, options } = find(c);
-      if (engine.isFull) throw researchErrors.too_many_jobs();
+      engine.requireRoom(c.get('principal'));
       const researchId = engine.start({
         query,
         sessionId: sessionId ?? undefined,

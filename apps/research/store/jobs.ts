@@ -88,7 +88,7 @@ export class JobStore {
     this.#log = new EventLog<ResearchEvent>(database, EVENTS);
   }
 
-  /** Jobs with their reports, drafts and checked claims. */
+  /** Jobs with their reports, drafts, checked claims, sources and answers to questions. */
   #bytesOf(owner: string): number {
     const own = 'job_id IN (SELECT id FROM jobs WHERE owner BETWEEN ?1 AND ?2)';
     return (
@@ -100,7 +100,9 @@ export class JobStore {
         owner,
       ) +
       storedBytes(this.#database, 'drafts', ['text'], own, owner) +
-      storedBytes(this.#database, 'claims', ['sentence', 'reason', 'passage'], own, owner)
+      storedBytes(this.#database, 'claims', ['sentence', 'reason', 'passage'], own, owner) +
+      storedBytes(this.#database, 'sources', ['url', 'canonical', 'title', 'snippet'], own, owner) +
+      storedBytes(this.#database, 'answers', ['question', 'text', 'claims'], own, owner)
     );
   }
 

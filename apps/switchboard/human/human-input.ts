@@ -24,6 +24,16 @@ const outcomes = [
   ...(['answered-already', 'not-allowed', 'unclear'] as const),
 ];
 
+/** Questions of one owner, the operator excepted, that wait for an answer. */
+const mostOpen = 200;
+
+export class QuestionsFull extends Error {
+  constructor() {
+    super(`${mostOpen} of your questions wait for an answer: answer some (GET /api/hitl/pending lists them).`);
+    this.name = 'QuestionsFull';
+  }
+}
+
 /** For answers given at a switchboard that does not know the question. */
 const givenTopic = 'agent.input.given';
 const elsewhereMs = 3000;
@@ -58,8 +68,8 @@ export class HumanInput {
   }
 
   /** Undefined when no answer came in time; the question stays open. The same question is asked once. */
-  ask(asker: Asker, text: string, timeoutMs: number, signal?: AbortSignal): Promise<string | undefined> {
-    return this.#answerTo(this.#open(asker, text, false), timeoutMs, signal);
+  async ask(asker: Asker, text: string, timeoutMs: number, signal?: AbortSignal): Promise<string | undefined> {
+    return await this.#answerTo(this.#open(asker, text, false), timeoutMs, signal);
   }
 
   /** Only approvers may answer; each answer is used once. */
@@ -85,8 +95,16 @@ export class HumanInput {
     const owner = asker.owner ?? ownerOfMessage(asker);
     const asked = { requestId: crypto.randomUUID(), correlationId, question, approval, owner };
     const copy = this.#shared?.copies.find(asked);
-    if (copy !== undefined && this.#store.find(asked) === undefined) this.#adopt(copy);
+    const isKnown = this.#store.find(asked) !== undefined;
+    if (copy !== undefined && !isKnown) this.#adopt(copy);
+    if (!isKnown && copy === undefined) this.#checkRoom(owner);
     return this.#store.open(asked, about);
+  }
+
+  /** Whoever asks without end fills neither the list of those who answer nor the disk. */
+  #checkRoom(owner: string): void {
+    const isBounded = owner !== 'operator' && !owner.startsWith('operator:');
+    if (isBounded && this.#store.countOpen(owner) >= mostOpen) throw new QuestionsFull();
   }
 
   /** Work goes on here that another switchboard began: people see its question once, and its answer counts. */

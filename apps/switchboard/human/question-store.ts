@@ -97,6 +97,13 @@ export class QuestionStore extends Store {
     return this.find(asked) as Question;
   }
 
+  /** How many questions of an owner wait for an answer. */
+  countOpen(owner: string): number {
+    const sql =
+      'SELECT count(*) AS count FROM questions WHERE owner = ? AND answer IS NULL AND usedAt IS NULL';
+    return this.one<{ count: number }>(sql, [owner])?.count ?? 0;
+  }
+
   /** The question of these words, unless its answer was used. */
   find({ correlationId, question, approval, owner }: Asked): Question | undefined {
     const sql = `SELECT ${columns} FROM questions WHERE correlationId = ? AND question = ? AND approval = ? AND owner = ? AND usedAt IS NULL`;

@@ -91,4 +91,37 @@ describe('the notes', () => {
     expect((await again.revert('notes', 1)).metadata.origins).toEqual(page);
     expect((await again.revert('notes', 1)).metadata.origins).toBeUndefined();
   });
+
+  it('have so many tabs and bytes of each owner, and nobody takes the room of others', async () => {
+    const notes = await NotesStore.open(file());
+    const of = (id: string) =>
+      notes.for({ owner: `person:voice:${id}`, viewer: { kind: 'person', id: `voice:${id}`, via: [] } });
+    const [ava, bob] = [of('ava'), of('bob')];
+    for (let count = 0; count < 200; count += 1) await ava.ensure(`Tab ${count}`);
+    await expect(ava.ensure('One more')).rejects.toThrow('you have 200 tabs already');
+    await bob.ensure('Mine');
+    await notes.ensure('Of the operator');
+    const given = ava.workspace();
+    for (const id of ['a', 'b']) given.tabs[id] = { ...given.tabs[given.tabOrder[1] ?? '']!, id, name: id };
+    await expect(ava.replace(given)).rejects.toThrow('you have 200 tabs already');
+    const long = bob.workspace();
+    long.tabs.long = { ...long.tabs[long.tabOrder.at(-1) ?? '']!, id: 'long', name: 'Long', content: 'x'.repeat(20_000_001) };
+    await expect(bob.replace(long)).rejects.toThrow(/would take 20\.0 MB .*may take 20 MB/);
+    for (let count = 0; count < 19; count += 1) await notes.write('Of the operator', 'y'.repeat(990_000), 'replace');
+    for (let tab = 0; tab < 2; tab += 1)
+      for (let count = 0; count < 9; count += 1) await ava.write(`Tab ${tab}`, 'y'.repeat(990_000), 'replace');
+    await ava.write('Tab 2', 'y'.repeat(990_000), 'replace');
+    await expect(ava.write('Tab 2', 'z'.repeat(990_000), 'replace')).rejects.toThrow('may take 20 MB');
+    await ava.write('Tab 3', 'still short', 'replace').catch((error: Error) => expect(error.message).toContain('20 MB'));
+    await bob.write('Mine', 'a word', 'append');
+  });
+
+  it('count for the quota that strangers of a surface share', async () => {
+    const notes = await NotesStore.open(file());
+    const stranger = notes.for({ owner: 'person:mail:x', viewer: { kind: 'person', id: 'mail:x', via: [] } });
+    await stranger.ensure('Theirs');
+    await stranger.write('Theirs', 'x'.repeat(1000), 'append');
+    expect(notes.bytesOf('person:mail:*')).toBeGreaterThan(1000);
+    expect(notes.bytesOf('person:chat:*')).toBe(0);
+  });
 });
