@@ -78,6 +78,24 @@ describe('a quota', () => {
     expect(unlimited.refusal('anonymous', megabyte)).toBeUndefined();
   });
 
+  it('counts more seldom where counting takes long', () => {
+    const { subject, counted, pass } = quota({ 'person:user:ava': 3 * megabyte });
+    const slow = new Quota({
+      limitBytes: 2 * megabyte,
+      usedBy: () => (pass(2000), counted.push('slow') && 3 * megabyte),
+      now: () => pass(0),
+    });
+    for (let second = 0; second < 90; second += 1, pass(1000)) {
+      expect(subject.refusal('person:user:ava', 1)).toContain('keeps 3.0 MB');
+      expect(slow.refusal('person:user:ava', 1)).toContain('keeps 3.0 MB');
+    }
+    expect(counted.filter((owner) => owner === 'slow')).toHaveLength(1);
+    expect(counted.filter((owner) => owner !== 'slow')).toHaveLength(90);
+    pass(20_000);
+    slow.refusal('person:user:ava', 1);
+    expect(counted.filter((owner) => owner === 'slow')).toHaveLength(2);
+  });
+
   it('counts the place of rows whose texts are empty', () => {
     const database = openDatabase(':memory:', {
       migrations: ['CREATE TABLE things (owner TEXT NOT NULL, text TEXT NOT NULL) STRICT'],

@@ -27,7 +27,12 @@ export interface QuotaOptions {
 export interface SentBytes {
   bytes: number;
   countedAt: number;
+  /** Milliseconds that counting took. */
+  tookMs?: number;
 }
+
+/** Counting stops the service meanwhile: one who keeps very much is counted so much more seldom that it takes no more of its time. */
+const mostOfTime = 1 / 50;
 
 const maxOwners = 10_000;
 
@@ -68,12 +73,21 @@ export class Quota {
   #counted(owner: string, room: number, now: number): SentBytes {
     const { usedBy, saved, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
     const known = this.#used.get(owner) ?? saved?.get(owner);
-    const staleAfterMs = known !== undefined && known.bytes > room ? recountFullMs : recountMs;
+    const usualMs = known !== undefined && known.bytes > room ? recountFullMs : recountMs;
+    const staleAfterMs = Math.max(usualMs, (known?.tookMs ?? 0) / mostOfTime);
     // A clock that was put back must not make a count stand for ever.
     const isFresh = known !== undefined && Math.abs(now - known.countedAt) < staleAfterMs;
-    const counted = isFresh ? known : { bytes: usedBy(owner), countedAt: now };
+    const counted = isFresh ? known : this.#count(owner);
     this.#used.set(owner, counted);
     return counted;
+  }
+
+  #count(owner: string): SentBytes {
+    const { usedBy, now = Date.now } = this.#options;
+    const since = now();
+    const bytes = usedBy(owner);
+    const countedAt = now();
+    return { bytes, countedAt, tookMs: Math.max(0, countedAt - since) };
   }
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../research/job.ts';
 import { type SnapshotDeps, snapshotOf } from '../research/snapshot.ts';
 import type { FindingStore, StoredAnswer } from '../store/findings.ts';
+import type { DocumentStore } from '../store/documents.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { jobFinder, listSchema } from './guards.ts';
 
@@ -182,6 +183,28 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     engine.cancel(find(c));
     return c.body(null, 204);
   });
+}
+
+/** Deletes jobs that are over. */
+export function mountDeletion(
+  app: Hono<AppEnv>,
+  { jobs, documents }: Pick<ResearchRouteDeps, 'jobs'> & { documents: DocumentStore },
+): void {
+  const find = jobFinder(jobs);
+  app.delete(
+    '/api/research/:id',
+    describeRoute({
+      summary: 'Delete a job that is over, with its report, its link and the pages that were read for it alone',
+      status: 204,
+      errors: [researchErrors.research_not_found, researchErrors.research_running],
+    }),
+    (c) => {
+      const job = find(c);
+      if (!job.closed) throw researchErrors.research_running();
+      for (const page of jobs.remove(job)) documents.remove(page);
+      return c.body(null, 204);
+    },
+  );
 }
 
 /** A dimension that is only named keeps the searches that were planned for it, or gets some of its own. */

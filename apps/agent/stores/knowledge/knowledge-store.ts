@@ -211,8 +211,10 @@ export class KnowledgeStore {
 
   /** What counts for an owner: memories of theirs, of the users they speak for, and of conversations of nobody. */
   bytesOf(owner: string): number {
-    const whose =
-      "CASE WHEN scope LIKE 'context:%' THEN 'anonymous' ELSE iif(instr(scope, '/user:'), substr(scope, 1, instr(scope, '/user:') - 1), scope) END BETWEEN ?1 AND ?2";
+    // Ranges, as the index of scopes finds them: otherwise everybody's memories are read for one owner.
+    const users = "scope BETWEEN ?1 || '/user:' AND ?1 || '/user:' || char(1114111)";
+    const nobodys = "scope BETWEEN 'context:' AND 'context:' || char(1114111) AND ?1 = 'anonymous'";
+    const whose = `(scope BETWEEN ?1 AND ?2 OR (${users}) OR (${nobodys}))`;
     return storedBytes(this.#database, 'chunks', ['heading', 'content'], whose, owner);
   }
 
