@@ -33,7 +33,9 @@ it('bounds the open incidents of each reporter, and drops their oldest resolved 
   expect((await report(who.bob)).status).toBe(201);
   expect((await report(who.operator)).status).toBe(201);
   const mine = async () =>
-    (await who.ava('GET /api/incidents')).json<Json>().data.filter((each: Json) => each.reportedBy === 'person:voice:ava');
+    (await who.ava('GET /api/incidents'))
+      .json<Json>()
+      .data.filter((each: Json) => each.reportedBy === 'person:voice:ava');
   const [oldest] = await mine();
   const note = { resolutionNote: 'x'.repeat(20_000) };
   for (const { id } of await mine())
@@ -108,7 +110,15 @@ it.each([
   let store = open();
   const change = (messageId: string, owner?: string) =>
     store.add({
-      ...{ at: 1, by: 'somebody', reason: null, messageId, topic: 'command.schedule', kind: 'cron', name: 'x' },
+      ...{
+        at: 1,
+        by: 'somebody',
+        reason: null,
+        messageId,
+        topic: 'command.schedule',
+        kind: 'cron',
+        name: 'x',
+      },
       ...{ file: 'crons/x.yaml', before: 'b'.repeat(400), after: 'a'.repeat(600), undoes: null, owner },
     });
   const of = (start: string) => store.list(1000).filter(({ messageId }) => messageId.startsWith(start));

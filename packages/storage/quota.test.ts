@@ -82,7 +82,11 @@ describe('a quota', () => {
     const { subject, counted, pass } = quota({ 'person:user:ava': 3 * megabyte });
     const slow = new Quota({
       limitBytes: 2 * megabyte,
-      usedBy: () => (pass(2000), counted.push('slow') && 3 * megabyte),
+      usedBy: () => {
+        pass(2000);
+        counted.push('slow');
+        return 3 * megabyte;
+      },
       now: () => pass(0),
     });
     for (let second = 0; second < 90; second += 1, pass(1000)) {

@@ -71,7 +71,7 @@ export class Quota {
 
   /** Counts again where much time has passed, or where it may have become less since. */
   #counted(owner: string, room: number, now: number): SentBytes {
-    const { usedBy, saved, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
+    const { saved, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
     const known = this.#used.get(owner) ?? saved?.get(owner);
     const usualMs = known !== undefined && known.bytes > room ? recountFullMs : recountMs;
     const staleAfterMs = Math.max(usualMs, (known?.tookMs ?? 0) / mostOfTime);

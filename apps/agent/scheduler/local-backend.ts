@@ -180,7 +180,10 @@ export class LocalBackend implements ScheduleBackend {
     if (own >= (isOperator ? maxJobs : maxJobs / 10))
       throw new StoreError('invalid', `you have ${own} jobs already; cancel some first.`);
     if (!isOperator && jobs.length >= maxJobs)
-      throw new StoreError('invalid', `there are ${jobs.length} jobs already; ask the operator to cancel some.`);
+      throw new StoreError(
+        'invalid',
+        `there are ${jobs.length} jobs already; ask the operator to cancel some.`,
+      );
   }
 
   #list(actor: Actor): ScheduledJob[] {

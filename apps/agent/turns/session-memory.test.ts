@@ -73,7 +73,8 @@ it("tells nobody of others' sessions, also after a restart", async () => {
 it('forgets no digest of somebody for the many sessions of another, also after a restart', async () => {
   const memory = await open();
   memory.keep(session('a', 'topic of ann', 'person:ann'));
-  for (let count = 0; count < 300; count += 1) memory.keep(session(`b${count}`, `talk ${count}`, 'person:ben'));
+  for (let count = 0; count < 300; count += 1)
+    memory.keep(session(`b${count}`, `talk ${count}`, 'person:ben'));
   await memory.settled();
   for (const each of [memory, await open()]) {
     expect(each.digest('person:ann', 'none', roomy)).toContain('topic of ann');

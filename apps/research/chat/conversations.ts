@@ -61,7 +61,8 @@ export class ConversationStore {
     this.#quota = new Quota({
       limitBytes,
       usedBy: (owner) => this.#bytesOf(owner),
-      advice: 'delete conversations that you no longer need (DELETE /api/chat/ID), or ask the operator for more',
+      advice:
+        'delete conversations that you no longer need (DELETE /api/chat/ID), or ask the operator for more',
     });
   }
 

@@ -14,8 +14,8 @@ import {
   withinOperatorLists,
 } from '../research/job.ts';
 import { type SnapshotDeps, snapshotOf } from '../research/snapshot.ts';
-import type { FindingStore, StoredAnswer } from '../store/findings.ts';
 import type { DocumentStore } from '../store/documents.ts';
+import type { FindingStore, StoredAnswer } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { jobFinder, listSchema } from './guards.ts';
 
@@ -194,7 +194,8 @@ export function mountDeletion(
   app.delete(
     '/api/research/:id',
     describeRoute({
-      summary: 'Delete a job that is over, with its report, its link and the pages that were read for it alone',
+      summary:
+        'Delete a job that is over, with its report, its link and the pages that were read for it alone',
       status: 204,
       errors: [researchErrors.research_not_found, researchErrors.research_running],
     }),

@@ -88,7 +88,8 @@ export class JobStore {
     this.#quota = new Quota({
       limitBytes,
       usedBy: (owner) => this.#bytesOf(owner),
-      advice: 'delete research that you no longer need (DELETE /api/research/ID), or ask the operator for more',
+      advice:
+        'delete research that you no longer need (DELETE /api/research/ID), or ask the operator for more',
     });
     this.#log = new EventLog<ResearchEvent>(database, EVENTS);
   }

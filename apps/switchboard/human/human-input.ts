@@ -29,7 +29,9 @@ const mostOpen = 200;
 
 export class QuestionsFull extends Error {
   constructor() {
-    super(`${mostOpen} of your questions wait for an answer: answer some (GET /api/hitl/pending lists them).`);
+    super(
+      `${mostOpen} of your questions wait for an answer: answer some (GET /api/hitl/pending lists them).`,
+    );
     this.name = 'QuestionsFull';
   }
 }
@@ -68,7 +70,12 @@ export class HumanInput {
   }
 
   /** Undefined when no answer came in time; the question stays open. The same question is asked once. */
-  async ask(asker: Asker, text: string, timeoutMs: number, signal?: AbortSignal): Promise<string | undefined> {
+  async ask(
+    asker: Asker,
+    text: string,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<string | undefined> {
     return await this.#answerTo(this.#open(asker, text, false), timeoutMs, signal);
   }
 

@@ -12,7 +12,14 @@ import { throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { type Incident, severities } from '../workspace/schema/channels.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { fullWords, incidentsText, numberOf, readIncidents, withIncident, withoutOldest } from './incident-file.ts';
+import {
+  fullWords,
+  incidentsText,
+  numberOf,
+  readIncidents,
+  withIncident,
+  withoutOldest,
+} from './incident-file.ts';
 
 const errors = defineErrors({
   incident_unknown: [404, ({ id }: { id: string }) => `There is no incident ${id}.`],

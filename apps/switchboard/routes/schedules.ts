@@ -76,7 +76,10 @@ export function mountSchedules(
       201,
     );
   });
-  const replace = describeRoute({ summary: 'Adds or replaces a schedule', errors: [schedule_refused, schedules_full] });
+  const replace = describeRoute({
+    summary: 'Adds or replaces a schedule',
+    errors: [schedule_refused, schedules_full],
+  });
   app.put('/api/schedules/:id', replace, validate('json', z.looseObject({})), async (context) => {
     const body = { ...context.req.valid('json'), id: context.req.param('id'), action: 'add' };
     return context.json({ success: true, data: await send(context, body) });
@@ -127,7 +130,13 @@ async function sendTo(
   const outcome = answer.payload as Answer;
   if (outcome.success) return outcome.data;
   const { code, error: words } = outcome;
-  const known = ['schedule_unknown', 'schedule_exists', 'schedule_foreign', 'schedules_full', 'job_running'] as const;
+  const known = [
+    'schedule_unknown',
+    'schedule_exists',
+    'schedule_foreign',
+    'schedules_full',
+    'job_running',
+  ] as const;
   const found = known.find((name) => name === code);
   if (found !== undefined) throw errors[found]({ words });
   throw errors.schedule_refused({ words });

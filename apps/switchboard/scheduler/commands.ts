@@ -8,9 +8,9 @@ import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
 import { onBehalf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { reportError } from '../workspace/problems.ts';
+import type { CronRecord } from '../workspace/schema/cron.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { FireCompletion } from './fire-results.ts';
-import type { CronRecord } from '../workspace/schema/cron.ts';
 import { editRecord, ownerOf, readRecord, withField } from './record.ts';
 import { ScheduleRefusal, type Schedules } from './schedules.ts';
 

@@ -293,7 +293,9 @@ function isOperator(owner: string): boolean {
 /** The tabs of an owner, or of those that share a quota. */
 function tabsOf({ tabs }: NotesWorkspace, key: string): NotesTab[] {
   const [first, last] = ownersOf(key);
-  return Object.values(tabs).filter(({ metadata: { owner = 'anonymous' } }) => owner >= first && owner <= last);
+  return Object.values(tabs).filter(
+    ({ metadata: { owner = 'anonymous' } }) => owner >= first && owner <= last,
+  );
 }
 
 function bytesIn(tabs: readonly NotesTab[]): number {

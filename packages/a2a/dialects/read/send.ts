@@ -210,7 +210,8 @@ const longestToken = 4096;
 export function readPushTarget(config: JsonObject, { strict }: Pick<Dialect, 'strict'>): PushTarget {
   const url = optionalText(config, 'url');
   if (url === undefined) throw invalidParams('the push notification config has no url', 'url');
-  if (url.length > longestUrl) throw invalidParams(`url must be at most ${longestUrl} characters long`, 'url');
+  if (url.length > longestUrl)
+    throw invalidParams(`url must be at most ${longestUrl} characters long`, 'url');
   const id = optionalId(config, 'id');
   const topLevel = optionalText(config, 'token');
   const structured = optionalObject(config, 'authentication') ?? {};
