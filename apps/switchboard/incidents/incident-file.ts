@@ -25,13 +25,17 @@ export function numberOf({ id }: Pick<Incident, 'id'>): number {
 const mostOfOne = { open: 100, resolved: 200, characters: 256_000 };
 
 /** Why a reporter may add no incident; undefined where it fits. */
-export function fullWords(incidents: readonly Incident[], incident: Incident): string | undefined {
+export function fullWords(
+  incidents: readonly Incident[],
+  incident: Pick<Incident, 'title' | 'reportedBy'>,
+): string | undefined {
   const { reportedBy } = incident;
   if (reportedBy === undefined) return undefined;
   const open = incidents.filter((each) => each.reportedBy === reportedBy && each.status !== 'resolved');
-  const isFull = open.length >= mostOfOne.open || sizeOf([...open, incident]) > mostOfOne.characters;
+  const size = sizeOf(open);
+  const isFull = open.length >= mostOfOne.open || size + sizeOf(incident) > mostOfOne.characters;
   if (!isFull) return undefined;
-  return `${open.length} incidents that you reported are open, of ${sizeOf(open)} characters, and at most ${mostOfOne.open} of ${mostOfOne.characters} may be: resolve some, or write less.`;
+  return `${open.length} incidents that you reported are open, of ${size} characters, and at most ${mostOfOne.open} of ${mostOfOne.characters} may be: resolve some, or write less.`;
 }
 
 /** Without the oldest resolved incidents of reporters who have many. */
@@ -48,8 +52,8 @@ export function withoutOldest(incidents: readonly Incident[]): readonly Incident
   return removed.size === 0 ? incidents : incidents.filter((each) => !removed.has(each));
 }
 
-function sizeOf(incidents: Incident | readonly Incident[]): number {
-  return JSON.stringify(incidents).length;
+function sizeOf(stored: object): number {
+  return JSON.stringify(stored).length;
 }
 
 /** Adds an incident or resolves the one with its id, with the same outcome in whatever order switchboards do so. */

@@ -94,9 +94,12 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
   async function report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
     await catchUp();
     return await changes.run(async () => {
-      const id = await claimId();
       const { origins } = principal;
       const owner = ownerOf(principal);
+      // As last read or written: whoever is refused again and again must not have the file read each time.
+      const words = fullWords(list(), { ...given, reportedBy: owner });
+      if (words !== undefined) throw errors.incidents_full({ words });
+      const id = await claimId();
       const incident: Incident = {
         id,
         ...given,
@@ -105,8 +108,6 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
         ...(origins && { origins: [...origins] }),
         ...(owner !== undefined && { reportedBy: owner }),
       };
-      const words = fullWords(await current(), incident);
-      if (words !== undefined) throw errors.incidents_full({ words });
       await write(incident, { actor, owner, reason: `${id} was reported` });
       await bus.publish({
         topic: 'security.incident.reported',

@@ -202,7 +202,7 @@ const uncountedBytes = 4096;
 const mostUncountedBytes = 4 * 2 ** 20;
 const dayMs = 86_400_000;
 /** What a request takes beside its body: the message around it, and what the switchboard tells of it. */
-const bytesBesideBody = 1024;
+const bytesBesideBody = 512;
 
 /** Whatever is sent here stays in the journal and the histories for days. The gateway counts what A2A brings. */
 function countSent(quota: Quota): MiddlewareHandler<SwitchboardEnv> {
