@@ -24,18 +24,6 @@ const outcomes = [
   ...(['answered-already', 'not-allowed', 'unclear'] as const),
 ];
 
-/** Questions of one owner, the operator excepted, that wait for an answer. */
-const mostOpen = 200;
-
-export class QuestionsFull extends Error {
-  constructor() {
-    super(
-      `${mostOpen} of your questions wait for an answer: answer some (GET /api/hitl/pending lists them).`,
-    );
-    this.name = 'QuestionsFull';
-  }
-}
-
 /** For answers given at a switchboard that does not know the question. */
 const givenTopic = 'agent.input.given';
 const elsewhereMs = 3000;
@@ -104,14 +92,8 @@ export class HumanInput {
     const copy = this.#shared?.copies.find(asked);
     const isKnown = this.#store.find(asked) !== undefined;
     if (copy !== undefined && !isKnown) this.#adopt(copy);
-    if (!isKnown && copy === undefined) this.#checkRoom(owner);
+    if (!isKnown && copy === undefined) this.#store.requireRoom(owner);
     return this.#store.open(asked, about);
-  }
-
-  /** Whoever asks without end fills neither the list of those who answer nor the disk. */
-  #checkRoom(owner: string): void {
-    const isBounded = owner !== 'operator' && !owner.startsWith('operator:');
-    if (isBounded && this.#store.countOpen(owner) >= mostOpen) throw new QuestionsFull();
   }
 
   /** Work goes on here that another switchboard began: people see its question once, and its answer counts. */

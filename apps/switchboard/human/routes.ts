@@ -5,7 +5,8 @@ import type { Question } from '../api-types.ts';
 import type { Peers } from '../cluster/peers.ts';
 import { retryAfterSeconds, throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { askLimitMs, type HumanInput, QuestionsFull } from './human-input.ts';
+import { askLimitMs, type HumanInput } from './human-input.ts';
+import { QuestionsFull } from './question-store.ts';
 
 const errors = defineErrors({
   question_unknown: [404, 'There is no such question; GET /api/hitl/pending lists those that wait.'],
