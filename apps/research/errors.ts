@@ -8,6 +8,11 @@ export const researchErrors = defineErrors({
     503,
     'Too many research jobs are under way. Try again when some have finished, or cancel one.',
   ],
+  too_many_own_jobs: [
+    429,
+    ({ most }: { most: number }) =>
+      `${most} research jobs of yours are under way, which is as many as one caller may have at once. Wait until some have finished, or cancel one.`,
+  ],
   budget_spent: [
     429,
     (given: { spent: string }) =>

@@ -192,6 +192,39 @@ it('lets each person keep so many megabytes of chats', async () => {
   expect([refused.status, refused.text]).toEqual([507, expect.stringMatching(/keeps 0.6 MB.*QUOTA_MB/)]);
   expect((await chat(who.bob, 'long-one')).status).toBe(200);
   expect((await chat(who.ava, 'long-one')).status).toBe(200);
+  expect((await who.bob('DELETE /api/chat/long-one')).status).toBe(204);
+  expect((await who.bob('GET /api/chat/long-one')).status).toBe(404);
+  expect((await who.ava('GET /api/chat/long-one')).status).toBe(200);
+  await waitFor(async () => (await chat(who.bob, 'long-two')).status === 200);
+});
+
+it('lets one person have twenty jobs under way, and others theirs meanwhile', async () => {
+  const held = Promise.withResolvers<string>();
+  const model = await startModelServer({ script: () => held.promise });
+  const place = temporaryDirectory();
+  const env = { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm', TRUNKLINE_OPEN: '0' };
+  const other = await startResearch(place.path, env, [], peers);
+  onTestFinished(async () => {
+    held.resolve('Done.');
+    await other.stop();
+    await model.stop();
+    place.remove();
+  });
+  const { ava, bob } = callersOf({ url: other.url, home: place.path, serviceToken: peers.serviceToken });
+  const begin = (ask: TestCaller) => ask('POST /api/research/deep', { query: 'How do tides affect fish?' });
+  for (let count = 0; count < 20; count += 1) expect((await begin(ava)).status).toBe(200);
+  const refused = await begin(ava);
+  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('20 research jobs of yours')]);
+  expect((await begin(bob)).status).toBe(200);
+  const { jobs } = (await ava('GET /api/research')).json<{ jobs: { researchId: string }[] }>();
+  const id = jobs[0]?.researchId;
+  expect((await ava(`DELETE /api/research/${id}`)).status).toBe(409);
+  await ava(`DELETE /api/research/deep/${id}`);
+  await waitFor(async () => (await begin(ava)).status === 200);
+  expect((await bob(`DELETE /api/research/${id}`)).status).toBe(404);
+  await waitFor(async () => (await ava(`DELETE /api/research/${id}`)).status === 204);
+  expect((await ava(`GET /api/research/deep/${id}/status`)).status).toBe(404);
+  expect((await ava(`DELETE /api/research/${id}`)).status).toBe(404);
 });
 
 it('looks owners up by an index', () => {

@@ -154,3 +154,15 @@ it('gives way at the limit, the one that was renewed least lately first', () => 
   expect(accounts.programs.holderOf(first.access, 'agent')?.account).toBeUndefined();
   expect(all.every(({ access }) => accounts.programs.holderOf(access, 'agent')?.account === id)).toBe(true);
 });
+
+it('keeps the codes of an account, however many another one gets', () => {
+  const { accounts } = start();
+  const [ava, bob] = ['Ava', 'Bob'].map((name) => accounts.create({ name, role: 'member' }).id);
+  const codeFor = (account = '') =>
+    accounts.programs.createCode({ account, clientId, name: 'Sailor', agent: 'agent', redirect, challenge });
+  const first = codeFor(ava);
+  const own = Array.from({ length: 60 }, () => codeFor(bob));
+  for (let count = 0; count < 1100; count += 1) codeFor(bob);
+  expect(accounts.programs.redeem(first, shown)).toBeDefined();
+  expect(accounts.programs.redeem(own[0] ?? '', shown)).toBeUndefined();
+});

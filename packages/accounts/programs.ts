@@ -44,7 +44,8 @@ const CODE_MS = 5 * 60_000;
 /** Two windows of a program renew at once, or an answer is lost: within this time a refresh token is good again. */
 const REUSE_MS = 60_000;
 const SEEN_EVERY_MS = 60_000;
-const MAX_CODES = 1000;
+/** Of each account; the oldest go first. */
+const MAX_CODES = 50;
 /** Of each account; the one that was renewed least lately goes first. */
 const MAX_PROGRAMS = 50;
 /** Pairs of tokens of one program; used ones go first. */
@@ -105,8 +106,8 @@ export class Programs {
     const code = randomBytes(32).toString('base64url');
     this.#write((database) => {
       const prune = `DELETE FROM program_codes WHERE expires_at <= ?1 OR hash IN
-        (SELECT hash FROM program_codes ORDER BY expires_at DESC LIMIT -1 OFFSET ?2)`;
-      database.prepare(prune).run(this.#now(), MAX_CODES);
+        (SELECT hash FROM program_codes WHERE account = ?3 ORDER BY expires_at DESC LIMIT -1 OFFSET ?2)`;
+      database.prepare(prune).run(this.#now(), MAX_CODES - 1, account);
       database
         .prepare(
           `INSERT INTO program_codes (hash, account, client, name, agent, redirect, challenge, expires_at)

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dailyQuota, openDatabase, Quota, TtlTable, ttlTableMigration } from './index.ts';
+import { dailyQuota, openDatabase, Quota, storedBytes, TtlTable, ttlTableMigration } from './index.ts';
 
 const megabyte = 2 ** 20;
 
@@ -76,5 +76,40 @@ describe('a quota', () => {
     expect(quota().subject.refusal('operator:operator', 9 * megabyte)).toBeUndefined();
     const unlimited = new Quota({ limitBytes: 0, usedBy: () => 9 * megabyte });
     expect(unlimited.refusal('anonymous', megabyte)).toBeUndefined();
+  });
+
+  it('counts more seldom where counting takes long', () => {
+    const { subject, counted, pass } = quota({ 'person:user:ava': 3 * megabyte });
+    const slow = new Quota({
+      limitBytes: 2 * megabyte,
+      usedBy: () => {
+        pass(2000);
+        counted.push('slow');
+        return 3 * megabyte;
+      },
+      now: () => pass(0),
+    });
+    for (let second = 0; second < 90; second += 1, pass(1000)) {
+      expect(subject.refusal('person:user:ava', 1)).toContain('keeps 3.0 MB');
+      expect(slow.refusal('person:user:ava', 1)).toContain('keeps 3.0 MB');
+    }
+    expect(counted.filter((owner) => owner === 'slow')).toHaveLength(1);
+    expect(counted.filter((owner) => owner !== 'slow')).toHaveLength(90);
+    pass(20_000);
+    slow.refusal('person:user:ava', 1);
+    expect(counted.filter((owner) => owner === 'slow')).toHaveLength(2);
+  });
+
+  it('counts the place of rows whose texts are empty', () => {
+    const database = openDatabase(':memory:', {
+      migrations: ['CREATE TABLE things (owner TEXT NOT NULL, text TEXT NOT NULL) STRICT'],
+    });
+    onTestFinished(() => database.close());
+    for (let count = 0; count < 1000; count += 1)
+      database.prepare("INSERT INTO things VALUES ('agent:ci', '')").run();
+    const bytesOf = (owner: string) =>
+      storedBytes(database, 'things', ['text'], 'owner BETWEEN ?1 AND ?2', owner);
+    expect(bytesOf('agent:ci')).toBeGreaterThan(100_000);
+    expect(bytesOf('agent:other')).toBe(0);
   });
 });

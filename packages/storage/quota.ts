@@ -27,7 +27,12 @@ export interface QuotaOptions {
 export interface SentBytes {
   bytes: number;
   countedAt: number;
+  /** Milliseconds that counting took. */
+  tookMs?: number;
 }
+
+/** Counting stops the service meanwhile: one who keeps very much is counted so much more seldom that it takes no more of its time. */
+const mostOfTime = 1 / 50;
 
 const maxOwners = 10_000;
 
@@ -66,14 +71,23 @@ export class Quota {
 
   /** Counts again where much time has passed, or where it may have become less since. */
   #counted(owner: string, room: number, now: number): SentBytes {
-    const { usedBy, saved, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
+    const { saved, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
     const known = this.#used.get(owner) ?? saved?.get(owner);
-    const staleAfterMs = known !== undefined && known.bytes > room ? recountFullMs : recountMs;
+    const usualMs = known !== undefined && known.bytes > room ? recountFullMs : recountMs;
+    const staleAfterMs = Math.max(usualMs, (known?.tookMs ?? 0) / mostOfTime);
     // A clock that was put back must not make a count stand for ever.
     const isFresh = known !== undefined && Math.abs(now - known.countedAt) < staleAfterMs;
-    const counted = isFresh ? known : { bytes: usedBy(owner), countedAt: now };
+    const counted = isFresh ? known : this.#count(owner);
     this.#used.set(owner, counted);
     return counted;
+  }
+
+  #count(owner: string): SentBytes {
+    const { usedBy, now = Date.now } = this.#options;
+    const since = now();
+    const bytes = usedBy(owner);
+    const countedAt = now();
+    return { bytes, countedAt, tookMs: Math.max(0, countedAt - since) };
   }
 }
 
@@ -112,7 +126,10 @@ export function ownersOf(key: string): readonly [string, string] {
   return [prefix, `${prefix}\u{10ffff}`];
 }
 
-/** Bytes of text columns in the rows that count on a quota; `where` compares an owner, as `owner BETWEEN ?1 AND ?2`. */
+/** What a row takes beside its texts, with its places in the indexes: whoever stores very many empty ones fills the disk as well. */
+const bytesOfRow = 200;
+
+/** Bytes of the rows that count on a quota, by their text columns; `where` compares an owner, as `owner BETWEEN ?1 AND ?2`. */
 export function storedBytes(
   database: Database,
   table: string,
@@ -121,7 +138,7 @@ export function storedBytes(
   owner: string,
 ): number {
   const sizes = columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
-  const sql = `SELECT total(${sizes}) AS bytes FROM ${table} WHERE ${where}`;
+  const sql = `SELECT total(${sizes} + ${bytesOfRow}) AS bytes FROM ${table} WHERE ${where}`;
   return database.prepare<{ bytes: number }>(sql).get(...ownersOf(owner))?.bytes ?? 0;
 }
 

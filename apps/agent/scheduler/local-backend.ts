@@ -52,7 +52,8 @@ interface PromptJob extends Job {
   sessionId: string | undefined;
 }
 
-const maxJobs = 1000;
+/** Of all; everybody but the operator may have a tenth of them. */
+const maxJobs = 10_000;
 const recordRetryMs = 1000;
 
 /** Keeps schedules in this service and fires them from here. */
@@ -152,8 +153,7 @@ export class LocalBackend implements ScheduleBackend {
     const known = this.#scheduler.get(id);
     if (known !== undefined && !sees(actor, known.job))
       throw new StoreError('conflict', `the job id ${id} is taken; choose another.`);
-    if (known === undefined && this.#scheduler.list().length >= maxJobs)
-      throw new StoreError('invalid', `there are ${maxJobs} jobs already; cancel some first.`);
+    if (known === undefined) this.#checkRoom(actor.owner);
     actor.keep?.(Buffer.byteLength(prompt));
     const job = {
       id,
@@ -170,6 +170,20 @@ export class LocalBackend implements ScheduleBackend {
     this.#store.put(job);
     this.#scheduler.replace(toJob(job));
     return { id, next: new Date(next).toISOString() };
+  }
+
+  /** Others cannot take the operator's room, and one person cannot take everybody's. */
+  #checkRoom(owner: string): void {
+    const jobs = this.#scheduler.list();
+    const own = jobs.filter(({ job }) => ownerKey(job.principal) === owner).length;
+    const isOperator = /^operator(?::|$)/.test(owner);
+    if (own >= (isOperator ? maxJobs : maxJobs / 10))
+      throw new StoreError('invalid', `you have ${own} jobs already; cancel some first.`);
+    if (!isOperator && jobs.length >= maxJobs)
+      throw new StoreError(
+        'invalid',
+        `there are ${jobs.length} jobs already; ask the operator to cancel some.`,
+      );
   }
 
   #list(actor: Actor): ScheduledJob[] {

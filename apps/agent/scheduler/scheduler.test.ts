@@ -99,6 +99,24 @@ describe('after the agent got another name', () => {
   });
 });
 
+it('gives each owner a tenth of the room, and the operator theirs, however many others have', async () => {
+  const backend = open();
+  opened.push(backend);
+  backend.start();
+  const of = (id: string) => {
+    const principal: Principal = { kind: 'person', id: `voice:${id}`, via: [] };
+    const schedules = backend.for({ owner: `person:voice:${id}`, viewer: principal });
+    return (jobId: string) => schedules.add({ prompt: 'Go.', when: '0 8 * * *', jobId, principal });
+  };
+  const [ava, bob] = [of('ava'), of('bob')];
+  for (let count = 0; count < 1000; count += 1) await ava(`ava-${count}`);
+  await expect(ava('one-more')).rejects.toThrow('you have 1000 jobs already; cancel some first.');
+  await ava('ava-0');
+  await bob('bob-0');
+  await backend.add({ prompt: 'Go.', when: '0 8 * * *', jobId: 'own' });
+  expect(await backend.list()).toHaveLength(1002);
+});
+
 describe('the schedule tools', () => {
   it('schedule, list and cancel with the exact words [A086] [A087] [A088]', async () => {
     const backend = open();

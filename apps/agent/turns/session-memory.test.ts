@@ -70,6 +70,18 @@ it("tells nobody of others' sessions, also after a restart", async () => {
   expect(told(await open())).toEqual(own);
 });
 
+it('forgets no digest of somebody for the many sessions of another, also after a restart', async () => {
+  const memory = await open();
+  memory.keep(session('a', 'topic of ann', 'person:ann'));
+  for (let count = 0; count < 300; count += 1)
+    memory.keep(session(`b${count}`, `talk ${count}`, 'person:ben'));
+  await memory.settled();
+  for (const each of [memory, await open()]) {
+    expect(each.digest('person:ann', 'none', roomy)).toContain('topic of ann');
+    expect(each.digest('person:ben', 'none', roomy)).toContain('talk 299');
+  }
+});
+
 it("takes what was kept before sessions had owners for the operator's", async () => {
   const { scope: _new, ...old } = session('old', 'topic of old');
   const record = { ...old, summary: 'topic of old', timestamp: '2026-01-01T00:00:00Z' };

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { estimateTokens } from '@trunkline/loop';
-import { BoundedMap, systemCode } from '@trunkline/std';
+import { systemCode } from '@trunkline/std';
 import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
@@ -46,7 +46,7 @@ const maxQuoteLength = 240;
 /** What earlier sessions were about: one JSON file each, and the newest in memory. */
 export class SessionMemory {
   readonly #options: SessionMemoryOptions;
-  readonly #recent = new BoundedMap<string, SessionRecord>(maxRecent);
+  readonly #recent = new Map<string, SessionRecord>();
   readonly #writes = new Set<Promise<void>>();
   readonly #maxFiles: number;
   #writesSinceTrim = 0;
@@ -65,7 +65,7 @@ export class SessionMemory {
     records.sort((left, right) => left.record.timestamp.localeCompare(right.record.timestamp));
     for (const { name } of records.slice(0, -this.#maxFiles)) await rm(join(this.#options.directory, name));
     const shared = records.filter(({ record }) => !isOfOneConversation(record.scope));
-    for (const { record } of shared.slice(-maxRecent)) this.#recent.set(record.session_id, record);
+    for (const { record } of shared) this.#remember(record);
   }
 
   /** Stores a session as it stands after a turn; writes the file in the background. */
@@ -78,7 +78,18 @@ export class SessionMemory {
     if (this.#options.write) this.#write(record);
     // No other conversation is ever shared of it.
     if (isOfOneConversation(record.scope)) return;
-    this.#recent.set(record.session_id, { ...record, messages: [] });
+    this.#remember({ ...record, messages: [] });
+  }
+
+  /** Beyond the bound the oldest goes of whoever has most: nobody's digest is pushed out by the sessions of another. */
+  #remember(record: SessionRecord): void {
+    this.#recent.delete(record.session_id);
+    this.#recent.set(record.session_id, record);
+    if (this.#recent.size <= maxRecent) return;
+    const all = [...this.#recent.values()];
+    const counts = Map.groupBy(all, ({ scope }) => scope);
+    const most = [...counts.values()].reduce((one, other) => (other.length > one.length ? other : one));
+    this.#recent.delete(most[0]?.session_id ?? '');
   }
 
   /** A digest of earlier sessions of the same scope, newest first, within the limits. */

@@ -39,7 +39,8 @@ export interface TurnState {
   close(): Promise<void>;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
 /** A task can be answered for a day; its checkpoint lives a little longer. */
 const checkpointDays = 2;
 const stopLimitMs = 3000;
@@ -56,9 +57,23 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
     write: options.writeMemory,
     logger: options.logger,
   });
-  sessions.prune(Date.now() - options.keepDays * dayMs);
-  chats.prune(Date.now() - options.keepDays * dayMs);
-  checkpoints.prune(Date.now() - checkpointDays * dayMs);
+  const prune = () => {
+    const rested = Date.now() - options.keepDays * dayMs;
+    database.transaction(() => {
+      sessions.prune(rested);
+      chats.prune(rested);
+      checkpoints.prune(Date.now() - checkpointDays * dayMs);
+    });
+  };
+  prune();
+  // A service that runs for months forgets as one that is started often.
+  const pruning = setInterval(() => {
+    try {
+      prune();
+    } catch (error) {
+      options.logger.error({ err: error }, 'failed to delete old conversations; retrying');
+    }
+  }, hourMs).unref();
   const running = new RunningTurns(database);
   running.prune(options.resumeInterrupted ? Date.now() - checkpointDays * dayMs : Number.MAX_SAFE_INTEGER);
   await memory.load();
@@ -72,6 +87,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
     chats,
     responses,
     async close() {
+      clearInterval(pruning);
       await Promise.race([locks.idle(), sleep(stopLimitMs, undefined, { ref: false })]);
       await memory.settled();
       responses.close();

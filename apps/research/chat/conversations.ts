@@ -58,7 +58,12 @@ export class ConversationStore {
   /** Bytes that each owner may keep; 0: no limit. */
   constructor(database: Database, limitBytes = 0) {
     this.#database = database;
-    this.#quota = new Quota({ limitBytes, usedBy: (owner) => this.#bytesOf(owner) });
+    this.#quota = new Quota({
+      limitBytes,
+      usedBy: (owner) => this.#bytesOf(owner),
+      advice:
+        'delete conversations that you no longer need (DELETE /api/chat/ID), or ask the operator for more',
+    });
   }
 
   /** Words for whoever would keep too much with these messages; undefined where they fit. */
@@ -82,6 +87,10 @@ export class ConversationStore {
       )
       .get(id, ...seen.values, ownerKey(principal));
     return row === undefined ? undefined : toConversation(row);
+  }
+
+  delete({ id, owner }: Pick<Conversation, 'id' | 'owner'>): void {
+    this.#database.prepare('DELETE FROM conversations WHERE id = ? AND owner = ?').run(id, owner);
   }
 
   /** The newest conversations that somebody may see in which the words stand; all of theirs when there are none. */

@@ -46,7 +46,7 @@ export async function* researchFor(
   asked: Pick<StartRequest, 'query' | 'principal' | 'id'>,
   signal: AbortSignal,
 ): AsyncGenerator<DeepEvent> {
-  if (deps.engine.isFull) throw researchErrors.too_many_jobs();
+  deps.engine.requireRoom(asked.principal);
   const id = deps.engine.start({ ...asked, sessionId: undefined, options: deps.jobOptions });
   yield* followFor(deps, id, signal);
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { accessCheckMs, lostAccess } from '@trunkline/a2a';
 import { HttpError, type SseEvent, type SseSource } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import { type Principal, quotaKey } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { Budget } from '../api-types.ts';
+import { researchErrors } from '../errors.ts';
 import type { JobStore, NumberedEvent, Spending } from '../store/jobs.ts';
 import type { Job, JobOptions, PlannedDimension } from './job.ts';
 import { mergeRepeated, planData, type RunEnd, runPipeline } from './pipeline.ts';
@@ -35,6 +36,8 @@ export interface StartRequest {
 
 /** Jobs under way at once; beyond that a new one is refused. */
 const MOST_JOBS = 200;
+/** Of one person or program, so that none of them keeps the others out. */
+const MOST_OF_ONE = 20;
 
 /** How long a job rests whose state could not be stored. */
 const STORE_AGAIN_MS = 2000;
@@ -53,8 +56,14 @@ export class ResearchEngine {
     this.#accessTimer = setInterval(() => this.#checkAccess(), accessCheckMs).unref();
   }
 
-  get isFull(): boolean {
-    return this.#runs.size >= MOST_JOBS;
+  /** Throws where one more job is too many, of all or of whoever asks. */
+  requireRoom(principal: Principal): void {
+    if (this.#runs.size >= MOST_JOBS) throw researchErrors.too_many_jobs();
+    // Where nobody has a key, all callers are one.
+    if (['operator', 'service', 'anonymous'].includes(principal.kind)) return;
+    const owner = quotaKey(principal);
+    const own = [...this.#runs.values()].filter((run) => quotaKey(run.principal) === owner);
+    if (own.length >= MOST_OF_ONE) throw researchErrors.too_many_own_jobs({ most: MOST_OF_ONE });
   }
 
   /** The service is stopping: jobs that are broken off now go on after the next start. */

@@ -57,6 +57,21 @@ export function mountChat(app: Hono<AppEnv>, deps: ChatDeps): void {
       });
     },
   );
+
+  app.delete(
+    '/api/chat/:id',
+    describeRoute({
+      summary: 'Delete a stored conversation',
+      status: 204,
+      errors: [researchErrors.conversation_not_found],
+    }),
+    (c) => {
+      const found = deps.conversations.get(c.req.param('id'), c.get('principal'));
+      if (found === undefined) throw researchErrors.conversation_not_found();
+      deps.conversations.delete(found);
+      return c.body(null, 204);
+    },
+  );
 }
 
 function toEntry({ id, messages, updatedAt }: Conversation) {

@@ -14,6 +14,7 @@ import {
   withinOperatorLists,
 } from '../research/job.ts';
 import { type SnapshotDeps, snapshotOf } from '../research/snapshot.ts';
+import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore, StoredAnswer } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { jobFinder, listSchema } from './guards.ts';
@@ -71,13 +72,14 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
   const { engine, jobs, findings } = deps;
   const find = jobFinder(jobs);
   const errors = [researchErrors.research_not_found];
+  const full = [researchErrors.too_many_jobs, researchErrors.too_many_own_jobs];
 
   app.post(
     '/api/research/deep',
-    describeRoute({ summary: 'Start a research job', errors: [researchErrors.too_many_jobs] }),
+    describeRoute({ summary: 'Start a research job', errors: full }),
     validate('json', startSchema),
     (c) => {
-      if (engine.isFull) throw researchErrors.too_many_jobs();
+      engine.requireRoom(c.get('principal'));
       const researchId = engine.start({
         ...toStart(c.req.valid('json'), deps),
         principal: c.get('principal'),
@@ -145,14 +147,14 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     `${ID}/resume`,
     describeRoute({
       summary: 'Go on with a job that failed or was cancelled, where it stopped',
-      errors: [...errors, researchErrors.research_running, researchErrors.too_many_jobs],
+      errors: [...errors, researchErrors.research_running, ...full],
     }),
     validate('json', resumeSchema),
     (c) => {
       const job = find(c);
       if (job.status === 'running' || job.status === 'complete' || !job.closed)
         throw researchErrors.research_running();
-      if (engine.isFull) throw researchErrors.too_many_jobs();
+      engine.requireRoom(job.principal);
       engine.takeUp(job, c.req.valid('json').budget);
       return c.json(snapshotOf(find(c), deps));
     },
@@ -162,11 +164,11 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     `${ID}/rerun`,
     describeRoute({
       summary: 'Start the same research again',
-      errors: [...errors, researchErrors.too_many_jobs],
+      errors: [...errors, ...full],
     }),
     (c) => {
       const { query, sessionId, options } = find(c);
-      if (engine.isFull) throw researchErrors.too_many_jobs();
+      engine.requireRoom(c.get('principal'));
       const researchId = engine.start({
         query,
         sessionId: sessionId ?? undefined,
@@ -181,6 +183,29 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     engine.cancel(find(c));
     return c.body(null, 204);
   });
+}
+
+/** Deletes jobs that are over. */
+export function mountDeletion(
+  app: Hono<AppEnv>,
+  { jobs, documents }: Pick<ResearchRouteDeps, 'jobs'> & { documents: DocumentStore },
+): void {
+  const find = jobFinder(jobs);
+  app.delete(
+    '/api/research/:id',
+    describeRoute({
+      summary:
+        'Delete a job that is over, with its report, its link and the pages that were read for it alone',
+      status: 204,
+      errors: [researchErrors.research_not_found, researchErrors.research_running],
+    }),
+    (c) => {
+      const job = find(c);
+      if (!job.closed) throw researchErrors.research_running();
+      for (const page of jobs.remove(job)) documents.remove(page);
+      return c.body(null, 204);
+    },
+  );
 }
 
 /** A dimension that is only named keeps the searches that were planned for it, or gets some of its own. */

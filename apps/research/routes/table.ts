@@ -13,7 +13,7 @@ import { mountGuards } from './guards.ts';
 import { mountMcp } from './mcp.ts';
 import { mountOffline } from './offline.ts';
 import { mountExports, mountShares } from './reports.ts';
-import { mountQuestions, mountResearch } from './research.ts';
+import { mountDeletion, mountQuestions, mountResearch } from './research.ts';
 import { mountSetup } from './setup.ts';
 
 /** Every route group of the service, in the order in which a request meets them. */
@@ -22,6 +22,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountChat,
   mountResearch,
   mountQuestions,
+  mountDeletion,
   mountShares,
   mountExports,
   mountFiles,

@@ -12,6 +12,7 @@ import { type Database, EventLog, type LoggedEvent, Quota, storedBytes } from '@
 import type { CitationScore } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
 import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
+import { MOST_PARTS } from './parts.ts';
 import { EVENTS } from './schema.ts';
 
 interface JobRow
@@ -84,13 +85,21 @@ export class JobStore {
   /** Bytes that the reports of each owner may take; 0: no limit. */
   constructor(database: Database, limitBytes = 0) {
     this.#database = database;
-    this.#quota = new Quota({ limitBytes, usedBy: (owner) => this.#bytesOf(owner) });
+    this.#quota = new Quota({
+      limitBytes,
+      usedBy: (owner) => this.#bytesOf(owner),
+      advice:
+        'delete research that you no longer need (DELETE /api/research/ID), or ask the operator for more',
+    });
     this.#log = new EventLog<ResearchEvent>(database, EVENTS);
   }
 
-  /** Jobs with their reports, drafts and checked claims. */
+  /** Jobs with their reports, drafts, checked claims, sources, answers to questions, and the pages that were read. */
   #bytesOf(owner: string): number {
     const own = 'job_id IN (SELECT id FROM jobs WHERE owner BETWEEN ?1 AND ?2)';
+    const pages = `id IN (SELECT part.id FROM documents JOIN document_parts AS part
+      ON part.id BETWEEN documents.id * ${MOST_PARTS} AND documents.id * ${MOST_PARTS} + ${MOST_PARTS - 1}
+      WHERE kind = 'page' AND owner BETWEEN ?1 AND ?2)`;
     return (
       storedBytes(
         this.#database,
@@ -100,7 +109,10 @@ export class JobStore {
         owner,
       ) +
       storedBytes(this.#database, 'drafts', ['text'], own, owner) +
-      storedBytes(this.#database, 'claims', ['sentence', 'reason', 'passage'], own, owner)
+      storedBytes(this.#database, 'claims', ['sentence', 'reason', 'passage'], own, owner) +
+      storedBytes(this.#database, 'sources', ['url', 'canonical', 'title', 'snippet'], own, owner) +
+      storedBytes(this.#database, 'answers', ['question', 'text', 'claims'], own, owner) +
+      storedBytes(this.#database, 'document_parts', ['text'], pages, owner)
     );
   }
 
@@ -139,6 +151,23 @@ export class JobStore {
       .prepare<{ status: Job['status']; closed: number }>('SELECT status, closed FROM jobs WHERE id = ?')
       .get(id);
     return row && { status: row.status, closed: row.closed === 1 };
+  }
+
+  /** Deletes a job with all that it found out; gives the pages that nothing refers to any more. */
+  remove({ id, owner }: Pick<Job, 'id' | 'owner'>): number[] {
+    return this.#database.transaction(() => {
+      const pages = this.#database
+        .prepare<{ id: number }>(
+          `SELECT DISTINCT d.id FROM sources AS own JOIN documents AS d ON d.id = own.document_id
+           WHERE own.job_id = ?1 AND d.kind = 'page' AND d.owner = ?2
+           AND NOT EXISTS (SELECT 1 FROM sources AS other WHERE other.document_id = d.id AND other.job_id <> ?1)
+           AND NOT EXISTS (SELECT 1 FROM conversations WHERE owner = ?2 AND instr(messages, '"documentId":' || d.id))`,
+        )
+        .all(id, owner);
+      this.#database.prepare(`DELETE FROM ${EVENTS} WHERE stream = ?`).run(id);
+      this.#database.prepare('DELETE FROM jobs WHERE id = ?').run(id);
+      return pages.map((page) => page.id);
+    });
   }
 
   /** Jobs that a stop of the process left unfinished, oldest first. */

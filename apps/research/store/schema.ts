@@ -259,6 +259,7 @@ export const migrations: readonly Migration[] = [
   'ALTER TABLE jobs ADD COLUMN estimated_calls INTEGER NOT NULL DEFAULT 0;',
   'ALTER TABLE opinions ADD COLUMN is_topic INTEGER NOT NULL DEFAULT 0;',
   'ALTER TABLE documents ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0;',
+  'CREATE INDEX sources_by_document ON sources (document_id) WHERE document_id IS NOT NULL;',
 ];
 
 /** Earlier versions indexed a text of a script without spaces as one word a line. */

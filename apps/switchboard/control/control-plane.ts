@@ -41,6 +41,8 @@ export interface SharedTexts {
 /** Who made a change, and why. */
 export interface ChangeNote {
   actor: string;
+  /** Who asked for it, as `ownerKey` names them; the operator when left out. */
+  owner?: string | undefined;
   reason?: string;
   /** Not listed as a change: bookkeeping such as when a schedule fired last. */
   quiet?: boolean;
@@ -218,8 +220,7 @@ export class ControlPlane {
   remove(kind: KindName, name: string, note: ChangeNote, over?: string | null): Promise<boolean> {
     return this.#writes.run(async () => {
       const order = { kind, name, text: null, note, ...(over !== undefined && { over }) };
-      const { before } = await this.#carryOut(order);
-      return before !== null;
+      return (await this.#carryOut(order)).before !== null;
     });
   }
 
@@ -305,8 +306,7 @@ export class ControlPlane {
     const { schema, expand, ...rest }: Kind = kinds[kind];
     const value = parsed(() => parseYaml(text ?? '', schema, { file, expand, env: this.#settings.env }));
     if (!('key' in rest)) return;
-    const found = (value as Record<string, unknown>)[rest.key];
-    if (found !== name)
+    if ((value as Record<string, unknown>)[rest.key] !== name)
       throw new ControlPlaneError('record_refused', `${file}: its ${rest.key} must be ${name}.`);
   }
 
@@ -323,6 +323,7 @@ export class ControlPlane {
       before,
       after: text,
       undoes: undoes ?? null,
+      owner: note.owner,
       ...note.shared,
     };
     return note.quiet === true ? { id: 0, ...change } : this.#settings.changes.add(change);

@@ -58,8 +58,13 @@ export class HumanInput {
   }
 
   /** Undefined when no answer came in time; the question stays open. The same question is asked once. */
-  ask(asker: Asker, text: string, timeoutMs: number, signal?: AbortSignal): Promise<string | undefined> {
-    return this.#answerTo(this.#open(asker, text, false), timeoutMs, signal);
+  async ask(
+    asker: Asker,
+    text: string,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<string | undefined> {
+    return await this.#answerTo(this.#open(asker, text, false), timeoutMs, signal);
   }
 
   /** Only approvers may answer; each answer is used once. */
@@ -85,7 +90,9 @@ export class HumanInput {
     const owner = asker.owner ?? ownerOfMessage(asker);
     const asked = { requestId: crypto.randomUUID(), correlationId, question, approval, owner };
     const copy = this.#shared?.copies.find(asked);
-    if (copy !== undefined && this.#store.find(asked) === undefined) this.#adopt(copy);
+    const isKnown = this.#store.find(asked) !== undefined;
+    if (copy !== undefined && !isKnown) this.#adopt(copy);
+    if (!isKnown && copy === undefined) this.#store.requireRoom(owner);
     return this.#store.open(asked, about);
   }
 

@@ -59,6 +59,18 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** Answers stay for whoever asks again. */
 const keptMs = { answered: 7 * dayMs, open: 30 * dayMs };
 
+/** Questions of one owner, the operator excepted, that wait for an answer. */
+const mostOpen = 200;
+
+export class QuestionsFull extends Error {
+  constructor() {
+    super(
+      `${mostOpen} of your questions wait for an answer: answer some (GET /api/hitl/pending lists them).`,
+    );
+    this.name = 'QuestionsFull';
+  }
+}
+
 /** Questions to people; deleted a week after the answer. */
 export class QuestionStore extends Store {
   #changed: (id: string) => void = () => undefined;
@@ -95,6 +107,14 @@ export class QuestionStore extends Store {
     );
     if (changes > 0) this.#changed(requestId);
     return this.find(asked) as Question;
+  }
+
+  /** Whoever asks without end fills neither the list of those who answer nor the disk. */
+  requireRoom(owner: string): void {
+    if (owner === 'operator' || owner.startsWith('operator:')) return;
+    const sql =
+      'SELECT count(*) AS count FROM questions WHERE owner = ? AND answer IS NULL AND usedAt IS NULL';
+    if ((this.one<{ count: number }>(sql, [owner])?.count ?? 0) >= mostOpen) throw new QuestionsFull();
   }
 
   /** The question of these words, unless its answer was used. */

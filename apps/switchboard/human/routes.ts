@@ -6,6 +6,7 @@ import type { Peers } from '../cluster/peers.ts';
 import { retryAfterSeconds, throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { askLimitMs, type HumanInput } from './human-input.ts';
+import { QuestionsFull } from './question-store.ts';
 
 const errors = defineErrors({
   question_unknown: [404, 'There is no such question; GET /api/hitl/pending lists those that wait.'],
@@ -13,6 +14,7 @@ const errors = defineErrors({
   approval_unclear: [400, 'This is a request for approval: answer with a plain yes or no.'],
   question_answered: [409, 'This question has been answered already.'],
   question_over: [410, 'The work that asked this has ended: nobody waits for an answer any more.'],
+  questions_full: [429, ({ words }: { words: string }) => words],
   question_unsure: [
     503,
     'Your answer was not taken: the switchboard that asked this, or may have, does not answer now. Give it again in a moment.',
@@ -36,14 +38,20 @@ export function mountHuman(
   ownerOfRequest: (correlationId: string) => string | undefined,
 ): void {
   peers.offer('questions', (_, viewer) => humanInput.pending(viewer));
-  const ask = describeRoute({
+  const asking = describeRoute({
     summary: 'Asks a person and waits up to 110 s; ask the same again to go on waiting',
+    errors: [errors.questions_full],
   });
-  app.post('/api/agent/ask-human', ask, validate('json', askBody), async (context) => {
+  app.post('/api/agent/ask-human', asking, validate('json', askBody), async (context) => {
     const { correlationId, question } = context.req.valid('json');
     const owner = context.get('caller').guest ? undefined : ownerOfRequest(correlationId);
     const asker = { correlationId, principal: context.get('principal'), owner };
-    const answer = await humanInput.ask(asker, question, askLimitMs, context.req.raw.signal);
+    const answer = await humanInput
+      .ask(asker, question, askLimitMs, context.req.raw.signal)
+      .catch((error: unknown) => {
+        if (error instanceof QuestionsFull) throw errors.questions_full({ words: error.message });
+        throw error;
+      });
     return context.json(
       answer === undefined ? { success: true, timedOut: true, answer: null } : { success: true, answer },
     );

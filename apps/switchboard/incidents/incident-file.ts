@@ -21,6 +21,41 @@ export function numberOf({ id }: Pick<Incident, 'id'>): number {
   return Number(id.slice('INC-'.length));
 }
 
+/** Open incidents of one reporter, and resolved ones that are kept: so many, of so many characters together. */
+const mostOfOne = { open: 100, resolved: 200, characters: 256_000 };
+
+/** Why a reporter may add no incident; undefined where it fits. */
+export function fullWords(
+  incidents: readonly Incident[],
+  incident: Pick<Incident, 'title' | 'reportedBy'>,
+): string | undefined {
+  const { reportedBy } = incident;
+  if (reportedBy === undefined) return undefined;
+  const open = incidents.filter((each) => each.reportedBy === reportedBy && each.status !== 'resolved');
+  const size = sizeOf(open);
+  const isFull = open.length >= mostOfOne.open || size + sizeOf(incident) > mostOfOne.characters;
+  if (!isFull) return undefined;
+  return `${open.length} incidents that you reported are open, of ${size} characters, and at most ${mostOfOne.open} of ${mostOfOne.characters} may be: resolve some, or write less.`;
+}
+
+/** Without the oldest resolved incidents of reporters who have many. */
+export function withoutOldest(incidents: readonly Incident[]): readonly Incident[] {
+  const resolved = incidents.filter((each) => each.reportedBy !== undefined && each.status === 'resolved');
+  const removed = new Set<Incident>();
+  for (const own of Map.groupBy(resolved, ({ reportedBy }) => reportedBy).values()) {
+    let characters = 0;
+    for (const [index, each] of own.toSorted((one, other) => numberOf(other) - numberOf(one)).entries()) {
+      characters += sizeOf(each);
+      if (index >= mostOfOne.resolved || characters > mostOfOne.characters) removed.add(each);
+    }
+  }
+  return removed.size === 0 ? incidents : incidents.filter((each) => !removed.has(each));
+}
+
+function sizeOf(stored: object): number {
+  return JSON.stringify(stored).length;
+}
+
 /** Adds an incident or resolves the one with its id, with the same outcome in whatever order switchboards do so. */
 export function withIncident(incidents: readonly Incident[], incident: Incident): readonly Incident[] {
   const known = incidents.find(({ id }) => id === incident.id);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Bus, Draft } from '@trunkline/bus';
-import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import { defineErrors, describeRoute, HttpError, validate } from '@trunkline/http';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { Mutex } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -12,19 +12,27 @@ import { throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { type Incident, severities } from '../workspace/schema/channels.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { incidentsText, numberOf, readIncidents, withIncident } from './incident-file.ts';
+import {
+  fullWords,
+  incidentsText,
+  numberOf,
+  readIncidents,
+  withIncident,
+  withoutOldest,
+} from './incident-file.ts';
 
 const errors = defineErrors({
   incident_unknown: [404, ({ id }: { id: string }) => `There is no incident ${id}.`],
   incidents_unusable: [409, ({ words }: { words: string }) => words],
+  incidents_full: [429, ({ words }: { words: string }) => words],
 });
 
 const newIncident = z.strictObject({
   title: z.string().min(1).max(500),
   severity: z.enum(severities),
   description: z.string().max(20_000).optional(),
-  affectedProjects: z.array(z.string()).optional(),
-  assignee: z.string().optional(),
+  affectedProjects: z.array(z.string().max(200)).max(100).optional(),
+  assignee: z.string().max(200).optional(),
 });
 
 const resolution = z.object({ resolutionNote: z.string().max(20_000).optional() }).default({});
@@ -86,16 +94,21 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
   async function report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
     await catchUp();
     return await changes.run(async () => {
-      const id = await claimId();
       const { origins } = principal;
+      const owner = ownerOf(principal);
+      // As last read or written: whoever is refused again and again must not have the file read each time.
+      const words = fullWords(list(), { ...given, reportedBy: owner });
+      if (words !== undefined) throw errors.incidents_full({ words });
+      const id = await claimId();
       const incident: Incident = {
         id,
         ...given,
         status: 'open',
         reportedAt: new Date().toISOString(),
         ...(origins && { origins: [...origins] }),
+        ...(owner !== undefined && { reportedBy: owner }),
       };
-      await write(incident, { actor, reason: `${id} was reported` });
+      await write(incident, { actor, owner, reason: `${id} was reported` });
       await bus.publish({
         topic: 'security.incident.reported',
         payload: JSON.parse(JSON.stringify(incident)),
@@ -106,7 +119,12 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
   }
 
   /** Undefined when there is no such incident. */
-  async function resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
+  async function resolve(
+    id: string,
+    note: string | undefined,
+    actor: string,
+    principal: Principal,
+  ): Promise<Incident | undefined> {
     await catchUp();
     return await changes.run(async () => {
       const found = (await current()).find((incident) => incident.id === id);
@@ -118,7 +136,7 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
         resolvedAt,
         ...(note && { resolutionNote: note }),
       };
-      await write(resolved, { actor, reason: `${id} was resolved` });
+      await write(resolved, { actor, owner: ownerOf(principal), reason: `${id} was resolved` });
       return resolved;
     });
   }
@@ -130,7 +148,7 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
     let kept: Draft | undefined;
     const change = async (text: string | null) => {
       kept = await controlPlane.keepAside('incidents', 'incidents');
-      made = withIncident(incidentsIn(text), incident);
+      made = withoutOldest(withIncident(incidentsIn(text), incident));
       return incidentsText(made);
     };
     await controlPlane.update('incidents', 'incidents', change, { ...note, about });
@@ -141,17 +159,22 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
   return { list, report, resolve };
 }
 
+/** Undefined for the operator and for services: what they report has no bound. */
+function ownerOf(principal: Principal): string | undefined {
+  return ['operator', 'service'].includes(principal.kind) ? undefined : ownerKey(principal);
+}
+
 export type IncidentRepository = ReturnType<typeof createIncidentRepository>;
 
 export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRepository): void {
   app.get('/api/incidents', describeRoute({ summary: 'All incidents' }), (context) =>
     context.json({ success: true, data: incidents.list() }),
   );
-  const { incident_unknown, incidents_unusable } = errors;
+  const { incident_unknown, incidents_unusable, incidents_full } = errors;
   const report = describeRoute({
     summary: 'Reports an incident',
     status: 201,
-    errors: [incidents_unusable],
+    errors: [incidents_unusable, incidents_full],
   });
   app.post('/api/incidents', report, validate('json', newIncident), async (context) => {
     const given = withoutUndefined(context.req.valid('json'));
@@ -166,8 +189,8 @@ export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRep
   app.post('/api/incidents/:id/resolve', resolve, validate('json', resolution), async (context) => {
     const id = context.req.param('id');
     const { resolutionNote } = context.req.valid('json');
-    const { name } = context.get('caller');
-    const incident = await incidents.resolve(id, resolutionNote, name).catch(throwFailure);
+    const { caller, principal } = context.var;
+    const incident = await incidents.resolve(id, resolutionNote, caller.name, principal).catch(throwFailure);
     if (incident === undefined) throw incident_unknown({ id });
     return context.json({ success: true, data: incident });
   });
@@ -175,6 +198,7 @@ export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRep
 
 /** Such as an incidents.yaml that is a pipe: nothing was reported. */
 function throwFailure(error: unknown): never {
+  if (error instanceof HttpError) throw error;
   if (!(error instanceof ControlPlaneError)) throwBusFailure(error);
   throw errors.incidents_unusable({ words: error.message }, { cause: error });
 }

@@ -3,7 +3,7 @@ import {
   type App,
   answerText,
   describeRoute,
-  type SseEvent,
+  formatSseFrame,
   type SseSubscriber,
   sse,
   validate,
@@ -55,7 +55,7 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const { topic } = context.req.valid('query');
     const isShown = shownUnder(topic);
     const show = (message: Message) => {
-      if (isShown(message) && isSeen(message)) reader?.send(eventOf(redactMessage(message)));
+      if (isShown(message) && isSeen(message)) reader?.send(frameOf(message));
     };
     const subscription = await subscribe(bus, topic, show);
     return sse(context, {
@@ -108,8 +108,16 @@ async function subscribe(bus: Bus, pattern: string, handler: (message: Message) 
   }
 }
 
-function eventOf(message: Message): SseEvent {
-  return { id: message.id, event: 'message', data: JSON.stringify(message) };
+/** All readers of a message see the same of it: it is formatted once, and those who lag share its bytes. */
+const frames = new WeakMap<Message, Uint8Array>();
+
+function frameOf(message: Message): Uint8Array {
+  const known = frames.get(message);
+  if (known !== undefined) return known;
+  const data = JSON.stringify(redactMessage(message));
+  const frame = Buffer.from(formatSseFrame({ id: message.id, event: 'message', data }));
+  frames.set(message, frame);
+  return frame;
 }
 
 interface PublishParts {

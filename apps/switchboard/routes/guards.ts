@@ -8,7 +8,7 @@ import {
   type Principal,
   quotaKey,
 } from '@trunkline/identity';
-import type { Quota } from '@trunkline/storage';
+import { Quota } from '@trunkline/storage';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { type Caller, guest, guestFor, maySee as mayRead, operator } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
@@ -198,12 +198,25 @@ const isUncounted = routeMatcher([
   'POST /api/incidents/:id/resolve',
 ]);
 const uncountedBytes = 4096;
+/** So much of that in a day; beyond it, it counts as everything else. */
+const mostUncountedBytes = 4 * 2 ** 20;
+const dayMs = 86_400_000;
+/** What a request takes beside its body: the message around it, and what the switchboard tells of it. */
+const bytesBesideBody = 512;
 
 /** Whatever is sent here stays in the journal and the histories for days. The gateway counts what A2A brings. */
 function countSent(quota: Quota): MiddlewareHandler<SwitchboardEnv> {
-  const count = (context: Context<SwitchboardEnv>, bytes: number) => {
-    if (bytes <= uncountedBytes && isUncounted(context.req.method, context.req.path)) return;
-    const refusal = quota.refusal(quotaKey(context.get('principal')), bytes);
+  const free = new Quota({
+    limitBytes: mostUncountedBytes,
+    usedBy: () => 0,
+    recountMs: dayMs,
+    recountFullMs: dayMs,
+  });
+  const count = (context: Context<SwitchboardEnv>, bodyBytes: number) => {
+    const [owner, bytes] = [quotaKey(context.get('principal')), bodyBytes + bytesBesideBody];
+    const isFree = bodyBytes <= uncountedBytes && isUncounted(context.req.method, context.req.path);
+    if (isFree && free.refusal(owner, bytes) === undefined) return;
+    const refusal = quota.refusal(owner, bytes);
     if (refusal !== undefined) throw switchboardErrors.quota_exceeded({ refusal });
   };
   return async (context, next) => {

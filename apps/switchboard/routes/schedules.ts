@@ -15,6 +15,7 @@ const errors = defineErrors({
   schedule_exists: [409, ({ words }: { words: string }) => words],
   schedule_refused: [400, ({ words }: { words: string }) => words],
   schedule_foreign: [403, ({ words }: { words: string }) => words],
+  schedules_full: [429, ({ words }: { words: string }) => words],
   job_running: [409, ({ words }: { words: string }) => words],
   scheduler_off: [503, 'The scheduler does not run; see /api/plugins.'],
 });
@@ -40,7 +41,7 @@ export function mountSchedules(
   const schedules = () => found() ?? raise(errors.scheduler_off());
   const send = (context: Context<SwitchboardEnv>, payload: Record<string, unknown>) =>
     sendTo(bus, schedules(), context, payload);
-  const { schedule_unknown, schedule_exists, schedule_refused, job_running } = errors;
+  const { schedule_unknown, schedule_exists, schedule_refused, schedules_full, job_running } = errors;
   const all = describeRoute({ summary: 'Schedules with their next five times, in the order of their ids' });
   app.get('/api/schedules', all, validate('query', listQuery), (context) => {
     const { limit, after = '' } = context.req.valid('query');
@@ -66,7 +67,7 @@ export function mountSchedules(
   const add = describeRoute({
     summary: 'Adds a schedule',
     status: 201,
-    errors: [schedule_exists, schedule_refused],
+    errors: [schedule_exists, schedule_refused, schedules_full],
   });
   app.post('/api/schedules', add, validate('json', entry), async (context) => {
     const body = context.req.valid('json');
@@ -75,7 +76,10 @@ export function mountSchedules(
       201,
     );
   });
-  const replace = describeRoute({ summary: 'Adds or replaces a schedule', errors: [schedule_refused] });
+  const replace = describeRoute({
+    summary: 'Adds or replaces a schedule',
+    errors: [schedule_refused, schedules_full],
+  });
   app.put('/api/schedules/:id', replace, validate('json', z.looseObject({})), async (context) => {
     const body = { ...context.req.valid('json'), id: context.req.param('id'), action: 'add' };
     return context.json({ success: true, data: await send(context, body) });
@@ -126,7 +130,13 @@ async function sendTo(
   const outcome = answer.payload as Answer;
   if (outcome.success) return outcome.data;
   const { code, error: words } = outcome;
-  const known = ['schedule_unknown', 'schedule_exists', 'schedule_foreign', 'job_running'] as const;
+  const known = [
+    'schedule_unknown',
+    'schedule_exists',
+    'schedule_foreign',
+    'schedules_full',
+    'job_running',
+  ] as const;
   const found = known.find((name) => name === code);
   if (found !== undefined) throw errors[found]({ words });
   throw errors.schedule_refused({ words });

@@ -5,9 +5,10 @@ import { stringify } from 'yaml';
 import { ownsSchedule, seesSchedule } from '../access/caller.ts';
 import type { ScheduleView } from '../api-types.ts';
 import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
-import { onBehalf } from '../core/messages.ts';
+import { onBehalf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { reportError } from '../workspace/problems.ts';
+import type { CronRecord } from '../workspace/schema/cron.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { FireCompletion } from './fire-results.ts';
 import { editRecord, ownerOf, readRecord, withField } from './record.ts';
@@ -27,12 +28,17 @@ interface Command {
   id: string;
   fields: Record<string, unknown>;
   note: ChangeNote;
+  /** Whether there is a bound on what its owner may have. */
+  isBounded: boolean;
 }
 
 /** A message holds at most a megabyte. */
 const mostListedCharacters = 800_000;
 /** Fields of the command that the record does not have. */
 const ownFields = ['action', 'onlyNew', 'onlyOwner', 'reason', 'lastFired'];
+
+/** Of everybody but the operator and the services: so many, and so many characters of records together. */
+const mostOfOne = { schedules: 1000, characters: 8_000_000 };
 
 /** Runs `command.schedule`, one at a time; only the leader listens. */
 export function listenForCommands(parts: CommandParts): Promise<Subscription> {
@@ -62,12 +68,16 @@ async function answer(message: Message, parts: CommandParts): Promise<void> {
     await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId, principal });
 }
 
-function readCommand({ id: messageId, topic, payload, source }: Message): Command {
+function readCommand(message: Message): Command {
+  const { id: messageId, topic, payload, source } = message;
   const fields = fieldsOf(payload);
   const reason = text(fields.reason);
   const actor = source?.userId ?? source?.interface ?? 'unknown';
-  const note = { actor, command: { id: messageId, topic }, ...(reason !== undefined && { reason }) };
-  return { action: text(fields.action) ?? '', id: text(fields.id) ?? '', fields, note };
+  // What somebody without `onlyOwner` asks for is the operator's.
+  const owner = text(fields.onlyOwner) === undefined ? undefined : ownerOfMessage(message);
+  const note = { actor, owner, command: { id: messageId, topic }, ...(reason !== undefined && { reason }) };
+  const isBounded = owner !== undefined && principalOf(message).kind !== 'service';
+  return { action: text(fields.action) ?? '', id: text(fields.id) ?? '', fields, note, isBounded };
 }
 
 type Outcome = { success: true; data: object } | { success: false; error: string; code: string };
@@ -125,18 +135,34 @@ function checkOwner({ id, action }: Command, owner: string | undefined, { folder
 }
 
 /** The record is checked and on disk before its timer exists. */
-async function add({ id, fields, note }: Command, parts: CommandParts): Promise<object> {
+async function add({ id, fields, note, isBounded }: Command, parts: CommandParts): Promise<object> {
   const { folder, controlPlane, fireCompletion } = parts;
   if (fields.onlyNew === true && folder.get(id) !== undefined)
     throw new ScheduleRefusal('schedule_exists', id);
   const given = Object.fromEntries(Object.entries(fields).filter(([name]) => !ownFields.includes(name)));
   const owner = given.owner ?? folder.get(id)?.record.owner;
   const file = stringify({ ...given, ...(owner !== undefined && { owner }) });
-  readRecord(file, `crons/${id}.yaml`, id);
+  const record = readRecord(file, `crons/${id}.yaml`, id);
+  if (isBounded) checkRoom(record, id, folder);
   await fireCompletion.release(id);
   await controlPlane.writeText('cron', id, file, note);
   folder.refresh(id);
   return { action: 'add', id, schedule: parts.schedules.get(id) ?? null };
+}
+
+/** One that is replaced makes room for what takes its place. */
+function checkRoom(record: CronRecord, id: string, folder: CronFolder): void {
+  const owner = ownerOf(record);
+  let [count, characters] = [1, JSON.stringify(record).length];
+  for (const { record: other } of folder.list()) {
+    if (other.id === id || ownerOf(other) !== owner) continue;
+    count += 1;
+    characters += JSON.stringify(other).length;
+  }
+  const { schedules, characters: most } = mostOfOne;
+  if (count > schedules) throw new ScheduleRefusal('schedules_full', `${schedules} schedules`);
+  if (characters > most)
+    throw new ScheduleRefusal('schedules_full', `schedules of ${most / 1_000_000} MB together`);
 }
 
 async function remove(

@@ -21,6 +21,8 @@ const words = {
   schedule_exists: (id: string) => `The schedule ${id} is there already; remove it first, or replace it.`,
   schedule_foreign: (id: string) =>
     `The schedule ${id} belongs to another key; its owner or the operator can change it.`,
+  schedules_full: (what: string) =>
+    `You have ${what}, and may have no more: remove some first, or ask the operator to add it.`,
   not_leading: (id: string) => `${id} was not run: another switchboard took the lead just now; try again.`,
   action_unknown: (action: string) =>
     `There is no action ${JSON.stringify(action)}: use add, remove, list, pause, resume, run-now or preview.`,

@@ -119,6 +119,18 @@ describe('what a webhook is told', () => {
     expect(told.toSorted()).toEqual(['/hook/one', '/hook/three']);
   });
 
+  it('refuses an address or a token that would fill the disk', async () => {
+    const { agent, hook } = await start(asksForName);
+    const { result } = await rpc(agent, 'message/send', saying('hi'));
+    const set = (pushNotificationConfig: Json) =>
+      rpc(agent, 'tasks/pushNotificationConfig/set', { taskId: result.id, pushNotificationConfig });
+    const long = await set({ url: `${hook.url}/${'x'.repeat(2048)}` });
+    expect(long.body.error).toMatchObject({ code: -32602, message: expect.stringContaining('2048') });
+    const token = await set({ url: hook.url, token: 'x'.repeat(4097) });
+    expect(token.body.error).toMatchObject({ code: -32602, message: expect.stringContaining('4096') });
+    expect((await set({ url: hook.url, token: 'x'.repeat(4096) })).body.error).toBeUndefined();
+  });
+
   it('takes sixteen webhooks for a task and says so at the next', async () => {
     const { agent, hook } = await start(asksForName);
     const { result } = await rpc(agent, 'message/send', saying('hi'));

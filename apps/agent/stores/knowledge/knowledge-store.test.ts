@@ -73,6 +73,22 @@ describe('recall by words', () => {
   });
 });
 
+it("finds somebody's memories, the best first, among very many of another that fit as well", async () => {
+  const store = open();
+  const [ava, bob] = ['person:voice:ava', 'person:voice:bob'];
+  store.ingestAll(Array.from({ length: 500 }, () => ({ content: 'ships', domain: 'd', scope: ava })));
+  store.ingest({ content: 'one of the ships lies among many other long words', domain: 'd', scope: bob });
+  store.ingest({ content: 'ships in port', domain: 'd', scope: bob });
+  expect(store.recallByWords('ships', 5, bob).map(({ content }) => content)).toEqual([
+    'ships in port',
+    'one of the ships lies among many other long words',
+  ]);
+  expect(store.bytesOf(bob)).toBeGreaterThan(60);
+  expect(store.bytesOf(ava)).toBeGreaterThan(500 * 5);
+  expect(store.bytesOf('anonymous')).toBe(0);
+  await store.close();
+});
+
 describe('the store', () => {
   it('replaces what has the same heading in the same domain [A081]', async () => {
     const store = open();

@@ -54,8 +54,6 @@ interface Meaning {
 }
 
 const columns = 'chunks.id, domain, heading, content, scope, updated_at';
-/** How much further a search looks when others' memories took the places of those that were asked for. */
-const WIDEN = 8;
 
 /** Ranking looks up the length of every match: with SQLite's usual 2 MB of pages, recall over 400,000 chunks takes 1.4 times as long. */
 const CACHE_KIB = 16_384;
@@ -211,8 +209,10 @@ export class KnowledgeStore {
 
   /** What counts for an owner: memories of theirs, of the users they speak for, and of conversations of nobody. */
   bytesOf(owner: string): number {
-    const whose =
-      "CASE WHEN scope LIKE 'context:%' THEN 'anonymous' ELSE iif(instr(scope, '/user:'), substr(scope, 1, instr(scope, '/user:') - 1), scope) END BETWEEN ?1 AND ?2";
+    // Ranges, as the index of scopes finds them: otherwise everybody's memories are read for one owner.
+    const users = "scope BETWEEN ?1 || '/user:' AND ?1 || '/user:' || char(1114111)";
+    const nobodys = "scope BETWEEN 'context:' AND 'context:' || char(1114111) AND ?1 = 'anonymous'";
+    const whose = `(scope BETWEEN ?1 AND ?2 OR (${users}) OR (${nobodys}))`;
     return storedBytes(this.#database, 'chunks', ['heading', 'content'], whose, owner);
   }
 
@@ -300,15 +300,20 @@ export class KnowledgeStore {
     return { every, some: this.#match(matchAny(words), count, scope).filter(({ id }) => !seen.has(id)) };
   }
 
-  /** The index does not know scopes: what is not of the wanted one is left out, and the search goes on for more. */
+  /**
+   * The index does not know scopes: matches of one are picked out before they are ranked, which is what takes long, so that
+   * many memories of others cost nobody much.
+   */
   #match(query: string, count: number, scope: string | undefined): Chunk[] {
-    const sql = `SELECT ${columns} FROM (
+    const best = `SELECT ${columns} FROM (
         SELECT rowid AS found, rank FROM chunk_words WHERE chunk_words MATCH ? ORDER BY rank LIMIT ?
       ) JOIN chunks ON chunks.id = found ORDER BY rank`;
-    for (let limit = count; ; limit *= WIDEN) {
-      const found = this.#database.prepare<Chunk>(sql).all(query, limit);
-      const wanted = scope === undefined ? found : found.filter((chunk) => chunk.scope === scope);
-      if (wanted.length >= count || found.length < limit) return wanted.slice(0, count);
-    }
+    if (scope === undefined) return this.#database.prepare<Chunk>(best).all(query, count);
+    const own = `SELECT ${columns} FROM (
+        SELECT chunk_words.rowid AS found, bm25(chunk_words, 3.0, 1.0) AS score
+        FROM chunk_words CROSS JOIN chunks ON chunks.id = chunk_words.rowid
+        WHERE chunk_words MATCH ? AND chunks.scope = ? ORDER BY score LIMIT ?
+      ) JOIN chunks ON chunks.id = found ORDER BY score`;
+    return this.#database.prepare<Chunk>(own).all(query, scope, count);
   }
 }

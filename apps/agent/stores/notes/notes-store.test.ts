@@ -91,4 +91,42 @@ describe('the notes', () => {
     expect((await again.revert('notes', 1)).metadata.origins).toEqual(page);
     expect((await again.revert('notes', 1)).metadata.origins).toBeUndefined();
   });
+
+  it('have so many tabs and bytes of each owner, and nobody takes the room of others', async () => {
+    const notes = await NotesStore.open(file());
+    const of = (id: string) =>
+      notes.for({ owner: `person:voice:${id}`, viewer: { kind: 'person', id: `voice:${id}`, via: [] } });
+    const [ava, bob] = [of('ava'), of('bob')];
+    for (let count = 0; count < 200; count += 1) await ava.ensure(`Tab ${count}`);
+    await expect(ava.ensure('One more')).rejects.toThrow('you have 200 tabs already');
+    await bob.ensure('Mine');
+    await notes.ensure('Of the operator');
+    const given = ava.workspace();
+    for (const id of ['a', 'b']) given.tabs[id] = { ...given.tabs[given.tabOrder[1] ?? '']!, id, name: id };
+    await expect(ava.replace(given)).rejects.toThrow('you have 200 tabs already');
+    const long = bob.workspace();
+    const withText = (length: number) => {
+      const tab = { ...long.tabs[long.tabOrder.at(-1) ?? '']!, id: 'long', name: 'Long' };
+      return { ...long, tabs: { ...long.tabs, long: { ...tab, content: 'x'.repeat(length) } } };
+    };
+    await expect(bob.replace(withText(20_000_001))).rejects.toThrow(/would take 20\.0 MB .*may take 20 MB/);
+    await bob.replace(withText(19_990_000));
+    const outcome = await bob.write('Mine', 'y'.repeat(20_000), 'append').then(
+      () => 'written',
+      (error: Error) => error.message,
+    );
+    expect(outcome).toContain('may take 20 MB');
+    await ava.write('Tab 1', 'a word', 'append');
+    await bob.replace({ ...bob.workspace(), tabs: long.tabs });
+    await bob.write('Mine', 'y'.repeat(20_000), 'append');
+  });
+
+  it('count for the quota that strangers of a surface share', async () => {
+    const notes = await NotesStore.open(file());
+    const stranger = notes.for({ owner: 'person:mail:x', viewer: { kind: 'person', id: 'mail:x', via: [] } });
+    await stranger.ensure('Theirs');
+    await stranger.write('Theirs', 'x'.repeat(1000), 'append');
+    expect(notes.bytesOf('person:mail:*')).toBeGreaterThan(1000);
+    expect(notes.bytesOf('person:chat:*')).toBe(0);
+  });
 });

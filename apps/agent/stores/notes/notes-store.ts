@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { joinOrigins, maySee, type Origin } from '@trunkline/identity';
-import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
+import { ownersOf, readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { type Actor, operatorActor } from '../../owners.ts';
 import { StoreError } from '../store-error.ts';
@@ -45,8 +45,10 @@ const workspaceSchema = z
 
 const KEPT_VERSIONS = 10;
 const MAX_TAB_LENGTH = 1_000_000;
-/** Of tabs that agents make. */
+/** Of one owner. */
 const MOST_TABS = 200;
+/** Of one owner, the operator excepted, with earlier versions: all tabs stand in one file, which each change writes. */
+const MOST_BYTES = 20_000_000;
 const LONGEST_NAME = 80;
 /** The kind of an origin that is another person's writing in a tab. */
 const NOTE = 'note';
@@ -141,8 +143,6 @@ export class NotesStore {
     const { workspace, now } = this.#notebook;
     if (name === '' || name.length > LONGEST_NAME)
       throw new StoreError('invalid', `a tab needs a name of at most ${LONGEST_NAME} characters.`);
-    if (Object.keys(workspace.tabs).length >= MOST_TABS)
-      throw new StoreError('invalid', `there are ${MOST_TABS} tabs already; remove some on the page Notes.`);
     const tab = this.#owned(emptyTab(randomUUID(), name, now().toISOString()));
     const tabs = { ...workspace.tabs, [tab.id]: tab };
     await this.#save({ ...workspace, tabOrder: [...workspace.tabOrder, tab.id], tabs });
@@ -241,15 +241,29 @@ export class NotesStore {
   async #save(workspace: NotesWorkspace): Promise<void> {
     const { path, workspace: before } = this.#notebook;
     const next = { ...workspace, workspaceVersion: before.workspaceVersion + 1 };
+    this.#checkRoom(next);
     this.#actor.keep?.(Math.max(0, sizeOf(next) - sizeOf(before)));
     this.#notebook.workspace = next;
     await writeFileAtomic(path, JSON.stringify(next, null, 2));
   }
 
+  /** Whoever has too much may still make it less. */
+  #checkRoom(next: NotesWorkspace): void {
+    const { owner } = this.#actor;
+    const [before, after] = [tabsOf(this.#notebook.workspace, owner), tabsOf(next, owner)];
+    if (after.length > Math.max(MOST_TABS, before.length))
+      throw new StoreError('invalid', `you have ${MOST_TABS} tabs already; remove some on the page Notes.`);
+    if (isOperator(owner)) return;
+    const bytes = bytesIn(after);
+    if (bytes > MOST_BYTES && bytes > bytesIn(before))
+      throw new StoreError(
+        'full',
+        `your notes would take ${(bytes / 1e6).toFixed(1)} MB with their earlier versions, and may take ${MOST_BYTES / 1e6} MB; remove tabs on the page Notes.`,
+      );
+  }
+
   bytesOf(owner: string): number {
-    const tabs = Object.values(this.#notebook.workspace.tabs);
-    const own = tabs.filter(({ metadata }) => (metadata.owner ?? 'anonymous') === owner);
-    return own.reduce((sum, tab) => sum + sizeOf(tab), 0);
+    return bytesIn(tabsOf(this.#notebook.workspace, owner));
   }
 
   #named(name: string): NotesTab | undefined {
@@ -274,6 +288,18 @@ export class NotesStore {
 
 function isOperator(owner: string): boolean {
   return /^operator(?::|$)/.test(owner);
+}
+
+/** The tabs of an owner, or of those that share a quota. */
+function tabsOf({ tabs }: NotesWorkspace, key: string): NotesTab[] {
+  const [first, last] = ownersOf(key);
+  return Object.values(tabs).filter(
+    ({ metadata: { owner = 'anonymous' } }) => owner >= first && owner <= last,
+  );
+}
+
+function bytesIn(tabs: readonly NotesTab[]): number {
+  return tabs.reduce((sum, tab) => sum + sizeOf(tab), 0);
 }
 
 function sizeOf(stored: object): number {

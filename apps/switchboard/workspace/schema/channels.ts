@@ -16,6 +16,8 @@ const incidentSchema = z.strictObject({
   resolutionNote: z.string().optional(),
   /** What its words were drawn from beyond the operator's trust, where an agent reported it. */
   origins: z.array(z.strictObject({ kind: z.string(), source: z.string() })).optional(),
+  /** Who reported it, unless the operator or a service did: there is a bound on what each may report. */
+  reportedBy: z.string().optional(),
 });
 
 /** `incidents.yaml`. */

@@ -202,10 +202,16 @@ export interface PushTarget {
   notificationToken?: string;
 }
 
+const longestUrl = 2048;
+/** Receivers take headers of 8 KiB. */
+const longestToken = 4096;
+
 /** Of both token forms the top-level one wins in 0.3, as the contract has it; 1.0 sends both, each in its own header. */
 export function readPushTarget(config: JsonObject, { strict }: Pick<Dialect, 'strict'>): PushTarget {
   const url = optionalText(config, 'url');
   if (url === undefined) throw invalidParams('the push notification config has no url', 'url');
+  if (url.length > longestUrl)
+    throw invalidParams(`url must be at most ${longestUrl} characters long`, 'url');
   const id = optionalId(config, 'id');
   const topLevel = optionalText(config, 'token');
   const structured = optionalObject(config, 'authentication') ?? {};
@@ -244,6 +250,11 @@ function properCase(scheme: string): string {
 }
 
 function headerSafe(token: string): string {
+  if (token.length > longestToken)
+    throw invalidParams(
+      `the token of a push notification config may have at most ${longestToken} characters`,
+      'token',
+    );
   if (/^[\x21-\x7e][\x20-\x7e]*$/.test(token)) return token;
   throw invalidParams('the token of a push notification config may hold printable ASCII only', 'token');
 }
