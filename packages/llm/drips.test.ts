@@ -45,7 +45,7 @@ async function start({ head, drop }: Drip) {
 const limits = { model: 'm', embeddingModel: 'e', maxRetries: 0, firstTokenTimeoutMs: 60_000 };
 const ended = { code: 'timeout', message: expect.stringContaining('LLM_ANSWER_TIMEOUT_S sets the limit') };
 
-const streamed = async (model: LanguageModelV4) => {
+const streamed = async (model: LanguageModelV4): Promise<void> => {
   const { errors } = await read(model);
   throw errors[0];
 };
