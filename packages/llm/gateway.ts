@@ -118,7 +118,12 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     return resilient;
   };
   const { translation } = policy;
-  const embedder = embeddingModel && createEmbeddingModel({ endpoint, model: embeddingModel, translation });
+  const embedder =
+    embeddingModel &&
+    withOrigin(
+      createEmbeddingModel({ endpoint, model: embeddingModel, translation }),
+      origin(embeddingModel),
+    );
   return {
     languageModel,
     fastModel: () => languageModel(fastModel || model),

@@ -143,6 +143,29 @@ describe('bytes', () => {
     expect(limits.has(timer ?? {})).toBe(!isExtended);
   });
 
+  it.each(['every byte', 'data'] as const)(
+    'extend a limit (%s) no longer than the whole answer may take',
+    (extendedBy) => {
+      let now = 0;
+      const time = fakeTiming();
+      const timing = { ...time.timing, now: () => now };
+      const running = startLimits(undefined, { timing, translation: {} }, 200_000);
+      const onActivity = running.run(activityListener);
+      const waits = () => [...time.limits.values()].map(({ milliseconds }) => milliseconds);
+      running.await({ ...wait, extendedBy });
+      for (const at of [50_000, 100_000, 130_000]) {
+        now = at;
+        onActivity();
+        expect(waits()).toEqual([60_000]);
+      }
+      now = 200_000;
+      onActivity();
+      expect([waits(), running.signal.aborted]).toEqual([[], true]);
+      const message = expect.stringMatching(/no end of the answer within 4 minutes; LLM_ANSWER_TIMEOUT_S/);
+      expect(running.explain(new Error('broken'))).toMatchObject({ code: 'timeout', message });
+    },
+  );
+
   it('that come while nothing is waited for start no limit', () => {
     const { running, onActivity, limits } = start();
     running.await({ ...wait, extendedBy: 'data' });

@@ -45,11 +45,15 @@ export interface RunningLimits {
   explain(error: unknown): ModelError;
 }
 
+/** However an endpoint extends its limits, nothing is waited for once all the time of the answer, `answerMs`, is up. */
 export function startLimits(
   caller: AbortSignal | undefined,
   { timing, translation }: LimitOptions,
+  answerMs = Number.POSITIVE_INFINITY,
 ): RunningLimits {
   const own = new AbortController();
+  const endsAt = timing.now() + answerMs;
+  const whole = { what: 'no end of the answer', milliseconds: answerMs, setting: 'LLM_ANSWER_TIMEOUT_S' };
   let current: Wait | undefined;
   let timer: { cancel(): void } | undefined;
   const rest = () => {
@@ -60,9 +64,12 @@ export function startLimits(
   const start = (wait: Wait) => {
     rest();
     current = wait;
-    const { what, milliseconds, setting } = wait;
+    const leftMs = endsAt - timing.now();
+    const { what, milliseconds, setting } = leftMs < wait.milliseconds ? whole : wait;
     const detail = `${what} within ${formatDuration(milliseconds)}; ${setting} sets the limit`;
-    timer = timing.setTimer(milliseconds, () => own.abort(new ModelError('timeout', { detail })));
+    const strike = () => own.abort(new ModelError('timeout', { detail }));
+    if (leftMs > 0) timer = timing.setTimer(Math.min(leftMs, wait.milliseconds), strike);
+    else strike();
   };
   const onActivity: OnActivity = (kind) => {
     if (current === undefined || current.extendedBy === 'nothing') return;

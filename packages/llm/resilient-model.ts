@@ -6,7 +6,6 @@ import type {
   LanguageModelV4StreamResult,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { formatDuration } from '@trunkline/std';
 import { type LimitOptions, type RunningLimits, startLimits } from './limits.ts';
 import { type Meter, type MeterOptions, startMeter } from './meter.ts';
 import { ModelError } from './model-error.ts';
@@ -66,8 +65,8 @@ export async function attempt<Result>(
   estimate?: { asked: LanguageModelV4CallOptions; written: (result: Result) => string },
 ): Promise<Result> {
   const meter = startMeter(model.modelId, policy, estimate?.asked);
-  const limits = startLimits(caller, policy);
-  const { firstTokenMs } = profileOf(model);
+  const { firstTokenMs, answerMs } = profileOf(model);
+  const limits = startLimits(caller, policy, answerMs);
   limits.await({
     what: 'no complete answer',
     setting: firstTokenSetting,
@@ -96,9 +95,8 @@ async function streamOnce(
   policy: CallPolicy,
 ): Promise<LanguageModelV4StreamResult> {
   const meter = startMeter(model.modelId, policy, options);
-  const limits = startLimits(options.abortSignal, policy);
   const { firstTokenMs, idleMs, answerMs } = profileOf(model);
-  const endsAt = policy.timing.now() + answerMs;
+  const limits = startLimits(options.abortSignal, policy, answerMs);
   try {
     limits.await({
       what: 'no first token',
@@ -111,12 +109,7 @@ async function streamOnce(
     const opening = await readToFirstToken(batches);
     limits.rest();
     meter.firstToken();
-    const checkWhole = () => {
-      if (policy.timing.now() <= endsAt) return;
-      const within = `no end of the answer within ${formatDuration(answerMs)}`;
-      throw new ModelError('timeout', { detail: `${within}; LLM_ANSWER_TIMEOUT_S sets the limit` });
-    };
-    return { ...result, stream: continueStream(opening, batches, { idleMs, checkWhole }, limits, meter) };
+    return { ...result, stream: continueStream(opening, batches, idleMs, limits, meter) };
   } catch (error) {
     const failure = limits.explain(error);
     limits.abandon();
@@ -162,7 +155,7 @@ function writtenIn(part: Part | LanguageModelV4Content): string {
 function continueStream(
   opening: Part[],
   batches: Batches,
-  { idleMs, checkWhole }: { idleMs: number; checkWhole: () => void },
+  idleMs: number,
   limits: RunningLimits,
   meter: Meter,
 ): ReadableStream<Part> {
@@ -177,9 +170,9 @@ function continueStream(
   // The limit counts only while somebody reads: a slow reader must not look like a stuck endpoint.
   const read = async () => {
     limits.await(idle);
+    limits.signal.throwIfAborted();
     const parts = await batches.next();
     limits.rest();
-    if (parts !== undefined) checkWhole();
     return parts;
   };
   return streamOf({

@@ -1,7 +1,7 @@
 // A provider that answers as one, and whose ID tokens are wrong in one thing each.
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { JsonServer } from '@trunkline/testing';
-import { afterEach, expect, it } from 'vitest';
+import { type JsonReply, JsonServer } from '@trunkline/testing';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { OidcProvider } from './provider.ts';
 
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -18,13 +18,22 @@ interface Token {
   signature?: (signed: string) => string;
 }
 
+interface Provider {
+  issuer?: string;
+  userinfo?: object;
+  /** Comes with the keys. */
+  rest?: string;
+  /** In place of the tokens. */
+  reply?: JsonReply;
+}
+
 const servers: JsonServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
 /** Signs somebody in at a provider that gives out this token. */
-async function signIn(token: Token, { issuer, userinfo }: { issuer?: string; userinfo?: object } = {}) {
+async function signIn(token: Token, { issuer, userinfo, rest, reply }: Provider = {}) {
   const server = new JsonServer();
   servers.push(server);
   let nonce = '';
@@ -41,7 +50,10 @@ async function signIn(token: Token, { issuer, userinfo }: { issuer?: string; use
     },
   }));
   server.on('GET /jwks', () => ({
-    body: { keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' }] },
+    body: {
+      rest,
+      keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' }],
+    },
   }));
   server.on('GET /userinfo', () => ({ body: userinfo ?? { sub: 'ava' } }));
   server.on('POST /token', () => {
@@ -55,6 +67,7 @@ async function signIn(token: Token, { issuer, userinfo }: { issuer?: string; use
       ...token.claims,
     };
     const signed = `${encoded({ alg: 'RS256', kid: 'k', ...token.header })}.${encoded(claims)}`;
+    if (reply !== undefined) return reply;
     const signature =
       token.signature?.(signed) ??
       sign('sha256', Buffer.from(signed), token.key ?? keys.privateKey).toString('base64url');
@@ -103,6 +116,19 @@ it.each<[string, Token]>([
 
 it('refuses a provider that calls itself another', async () => {
   await expect(signIn({}, { issuer: 'https://evil.example' })).rejects.toThrow(/Example ID/);
+});
+
+it('reads no answer without an end', async () => {
+  await expect(signIn({}, { rest: 'x'.repeat(2 ** 20) })).resolves.toBeDefined();
+  await expect(signIn({}, { rest: 'x'.repeat(8 * 2 ** 20) })).rejects.toThrow(/Example ID .*is larger than/);
+});
+
+it('says that a provider cannot be reached that never ends its answer', async () => {
+  const real = AbortSignal.timeout.bind(AbortSignal);
+  const timeouts = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => real(Math.min(ms, 200)));
+  onTestFinished(() => timeouts.mockRestore());
+  const reply = { headers: { 'content-length': '1000' }, body: '{"access_token":' };
+  await expect(signIn({}, { reply })).rejects.toThrow(/Example ID cannot be reached .*timeout/);
 });
 
 it('takes no claims about somebody else', async () => {

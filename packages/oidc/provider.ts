@@ -1,5 +1,5 @@
 import { defineErrors } from '@trunkline/http';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, limitBody } from '@trunkline/std';
 import type * as OpenidClient from 'openid-client';
 
 export interface ProviderOptions {
@@ -40,6 +40,8 @@ type Configuration = OpenidClient.Configuration;
 type Claims = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_S = 10;
+/** Of one answer of the provider: keys, tokens and claims of people with many groups are far smaller. */
+const MAX_BYTES = 4 * 2 ** 20;
 const DISCOVERY_MS = 3_600_000;
 /** A provider that does not answer is not asked again by every click. */
 const RETRY_MS = 5_000;
@@ -133,6 +135,7 @@ export class OidcProvider {
       return await library.discovery(url, clientId, undefined, clientAuth(library, clientSecret), {
         timeout: TIMEOUT_S,
         execute,
+        [library.customFetch]: limitedFetch,
       });
     } catch (error) {
       throw oidcErrors.oidc_unreachable({ name, issuer, reason: reasonOf(error) });
@@ -194,12 +197,16 @@ function clientAuth(library: Library, secret: string | undefined): OpenidClient.
   };
 }
 
-/** fetch throws a TypeError with the cause in it. */
+const limitedFetch: OpenidClient.CustomFetch = async (url, options) =>
+  limitBody(await fetch(url, options as RequestInit), { maxBytes: MAX_BYTES });
+
+/** fetch throws a TypeError with the cause in it; an answer whose rest does not come is the cause of one that cannot be read. */
 function isNetworkError(error: unknown): boolean {
-  return (
-    (error as { code?: unknown }).code === 'OAUTH_TIMEOUT' ||
-    (error instanceof TypeError && error.cause instanceof Error)
-  );
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && error.code === 'OAUTH_TIMEOUT') return true;
+  if (error.name === 'TimeoutError' || (error instanceof TypeError && error.cause instanceof Error))
+    return true;
+  return isNetworkError(error.cause);
 }
 
 /** What lies at the bottom says most: "connect ECONNREFUSED", not "fetch failed". */

@@ -126,6 +126,12 @@ it('is asked for every five minutes, keeps the last good list, also over a resta
   home.remove();
 });
 
+it('is read up to a limit', async () => {
+  answers[settings] = { projects: [trunk], rest: 'x'.repeat(24 * 2 ** 20) };
+  const reading = remoteSource(`${url}${settings}`)(new AbortController().signal);
+  await expect(reading).rejects.toThrow('larger than 20 MB');
+});
+
 describe('compiling the list', () => {
   const repository = (name: string, more: object = {}) => ({
     id: name.length,

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { describeRoute } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, limitBody } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -145,12 +145,11 @@ export function remoteSource(url: string): ProjectSource {
     const response = await ask(url, within);
     if (!response.ok)
       throw new Error(`The project registry (PROJECT_REGISTRY_URL) answered ${response.status}.`);
-    const text = await response.text();
-    if (text.length > largestBytes)
-      throw new Error('The answer of the project registry is larger than 20 MB.');
-    return parse(text);
+    return parse(await limitBody(response, { maxBytes: largestBytes, tooLarge }).text());
   };
 }
+
+const tooLarge = () => new Error('The answer of the project registry is larger than 20 MB.');
 
 async function ask(url: string, signal: AbortSignal): Promise<Response> {
   try {

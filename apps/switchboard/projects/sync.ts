@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describeRoute } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, limitBody } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -33,6 +33,7 @@ const everyMs = 15 * 60_000;
 const timeoutMs = 20_000;
 const pageSize = 100;
 const mostPages = 50;
+const largestBytes = 20 * 2 ** 20;
 
 const repository = z.looseObject({
   id: z.number(),
@@ -140,7 +141,7 @@ async function ask({ apiUrl, token }: SyncSettings, path: string, signal: AbortS
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     headers: { accept: 'application/vnd.github+json', ...(token && { authorization: `Bearer ${token}` }) },
   });
-  if (response.ok) return await response.json();
+  if (response.ok) return await limitBody(response, { maxBytes: largestBytes }).json();
   await response.body?.cancel();
   throw new Error(
     `The code host answered ${response.status} to ${path}; look at CODEHOST_TOKEN and PROJECT_SYNC_ORG.`,

@@ -1,6 +1,6 @@
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { errorMessage, untilAborted } from '@trunkline/std';
+import { errorMessage, limitBody, untilAborted } from '@trunkline/std';
 import { z } from 'zod';
 import { announce } from '../workspace/problems.ts';
 import { DeliveryError } from './delivery/outbox.ts';
@@ -28,6 +28,7 @@ const grantSchema = z.object({
 const refusalSchema = z.object({ error: z.string().optional(), error_description: z.string().optional() });
 
 const refreshMs = 20_000;
+const largestBytes = 2 ** 20;
 /** A token is renewed this long before its end. */
 const marginMs = 60_000;
 
@@ -88,10 +89,13 @@ export class AccessTokens {
         client_id: clientId,
         client_secret: clientSecret,
       }),
+      // The secret is for this address alone.
+      redirect: 'manual',
       signal: AbortSignal.timeout(refreshMs),
     });
     // A refusal need not be JSON; then its status has to do.
-    const answer: unknown = await response.json().catch(() => undefined);
+    const limited = limitBody(response, { maxBytes: largestBytes });
+    const answer: unknown = await limited.json().catch(() => undefined);
     if (response.ok) return grantSchema.parse(answer);
     const { error, error_description: words } = refusalSchema.safeParse(answer).data ?? {};
     throw new Error(words ?? error ?? `it answered ${response.status}`);

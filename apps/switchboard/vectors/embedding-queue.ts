@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, limitBody } from '@trunkline/std';
 import { z } from 'zod';
 import { uuidOf } from '../core/messages.ts';
 
 const timeoutMs = 15_000;
+/** Of an answer of the store: more than a search finds. */
+const largestBytes = 32 * 2 ** 20;
 
 const queryAnswer = z.object({
   result: z.object({
@@ -243,13 +245,15 @@ export class QdrantStore {
       method,
       headers: { 'content-type': 'application/json', ...(apiKey !== undefined && { 'api-key': apiKey }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      // fetch would carry the key to any host.
+      redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
   }
 }
 
 async function readAnswer(response: Response): Promise<unknown> {
-  const text = await response.text();
+  const text = await limitBody(response, { maxBytes: largestBytes }).text();
   if (response.ok) return JSON.parse(text);
   throw new Error(
     `the vector store answered ${response.status}: ${text.slice(0, 300)} (VECTOR_URL, VECTOR_SIZE)`,

@@ -1,16 +1,18 @@
 import { createLogger } from '@trunkline/config';
 import {
   type FakeQdrant,
+  type JsonReply,
+  JsonServer,
   type ModelServer,
   startFakeQdrant,
   startModelServer,
   waitFor,
 } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import { EmbeddingQueue, type QueueSettings } from './embedding-queue.ts';
+import { EmbeddingQueue, QdrantStore, type QueueSettings } from './embedding-queue.ts';
 import { passagesOf } from './plugin.ts';
 
 const files = {
@@ -179,6 +181,31 @@ describe('the queue', () => {
     expect(queue.status().waiting).toBeLessThanOrEqual(2000);
     gate.reject(new Error('over'));
     await queue.close();
+  });
+});
+
+describe('the store', () => {
+  const { signal } = new AbortController();
+  const start = async (answer: () => JsonReply) => {
+    const server = new JsonServer();
+    server.on('GET /collections/c', answer);
+    await server.listen();
+    onTestFinished(() => server.stop());
+    const settings = { url: server.url, apiKey: 'vector-key', collection: 'c', size: 2 };
+    return { server, store: new QdrantStore(settings) };
+  };
+
+  it('is the only one that gets the key', async () => {
+    const elsewhere = await start(() => ({ body: {} }));
+    const headers = { location: `${elsewhere.server.url}/collections/c` };
+    const { store } = await start(() => ({ status: 307, headers }));
+    await expect(store.trim('a', 0, signal)).rejects.toThrow(/the vector store answered 307.*VECTOR_URL/);
+    expect(elsewhere.server.requests).toEqual([]);
+  });
+
+  it('is read up to a limit', async () => {
+    const { store } = await start(() => ({ body: { rest: 'x'.repeat(40 * 2 ** 20) } }));
+    await expect(store.trim('a', 0, signal)).rejects.toThrow('the answer is larger than');
   });
 });
 

@@ -10,6 +10,9 @@ import { Pacer } from './paced-speaker.ts';
 import { type Candidate, mediaKinds, type PeerMaker, type PeerSettings } from './peer.ts';
 import { PeerLine } from './peer-line.ts';
 
+/** Of media in an offer; a page has three. */
+const mostLines = 32;
+
 export interface CallsOptions {
   /** Loads the WebRTC library, or throws an error that says what to install. */
   loadPeers(): Promise<PeerMaker>;
@@ -74,8 +77,8 @@ export class Calls {
 
   async offer(offer: Offer, caller: Caller): Promise<Answer> {
     const { user, principal } = caller;
-    if (!mediaKinds(offer.sdp).includes('audio'))
-      throw mediaErrors.bad_offer({ reason: 'it has no audio line' });
+    const reason = whyRefused(offer.sdp);
+    if (reason !== undefined) throw mediaErrors.bad_offer({ reason });
     const known = offer.id === undefined ? undefined : this.#find(offer.id, user);
     // A call keeps the rights of the principal who opened it, so only they may take it over. In single-user mode all share one user id.
     if (known !== undefined && isSame(known.principal, principal)) {
@@ -181,6 +184,13 @@ export class Calls {
     const call = this.#calls.get(id);
     return call?.user.id === user.id ? call : undefined;
   }
+}
+
+/** Every line costs the process of all calls time. */
+function whyRefused(sdp: string): string | undefined {
+  const kinds = mediaKinds(sdp);
+  if (!kinds.includes('audio')) return 'it has no audio line';
+  return kinds.length > mostLines ? `it has more than ${mostLines} lines of media` : undefined;
 }
 
 function isSame(one: Principal, other: Principal): boolean {

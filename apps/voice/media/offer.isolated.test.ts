@@ -99,6 +99,36 @@ describe('POST /api/offer', () => {
     await dial(voice);
   });
 
+  it('takes no offer with more lines than the process of all calls can bear', async () => {
+    const { voice } = await startLines();
+    const sdp = `v=0\r\n${'m=audio 9 UDP/TLS/RTP/SAVPF 111\r\n'.repeat(40)}`;
+    const { status, body } = await voice.post('/api/offer', { sdp, type: 'offer' });
+    expect([status, body.detail]).toEqual([400, expect.stringMatching(/more than 32 lines/)]);
+  });
+
+  it('takes no more candidates than that, at once or one after the other', async () => {
+    const { voice, line } = await startLines();
+    const places = (from: number, count: number) =>
+      Array.from({ length: count }, (_, n) => `candidate:1 1 udp 2122260223 127.0.0.1 ${from + n} typ host`);
+    const caller = await dial(voice);
+    const { id } = caller;
+    const opened = await line();
+    const found = (lines: string[]) => ({
+      pc_id: id,
+      candidates: lines.map((line) => ({ ...candidate, candidate: line })),
+    });
+    const first = found(places(20_000, 150));
+    for (let count = 0; count < 3; count += 1)
+      expect((await voice.patch('/api/offer', first)).status).toBe(200);
+    const more = await voice.patch('/api/offer', found(places(30_000, 180)));
+    expect([more.status, more.body.detail]).toEqual([400, expect.stringMatching(/a connection takes 300/)]);
+    expect(opened.ended).toBeUndefined();
+    const crowd = places(20_000, 400).map((place) => `a=${place}\r\n`);
+    const sdp = caller.connection.localDescription?.sdp.replace(/(?=a=candidate:)/, () => crowd.join(''));
+    const again = await voice.post('/api/offer', { sdp, type: 'offer' });
+    expect([again.status, again.body.detail]).toEqual([400, expect.stringMatching(/a connection takes 300/)]);
+  });
+
   it('needs a key and knows only the connections of its user [V071]', async () => {
     const { voice, lines } = await startLines({ files: { 'users.yaml': roster } });
     expect((await voice.post('/api/offer', { sdp: 'v=0', type: 'offer' })).status).toBe(401);

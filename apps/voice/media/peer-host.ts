@@ -11,8 +11,12 @@ import { loadWrtcPeers } from './wrtc-peer.ts';
 const lookEveryMs = 200;
 /** Asking a channel what it has buffered is slow. */
 const reportEvery = 256 * 1024;
-/** A call ends while this many messages of its caller wait for a parent that does not read. */
+/** A call ends while this many messages of its caller wait for a parent that does not read, or when so many come at once. */
 const mostMessages = 500;
+/** A page sends a few: whoever sends more for long keeps the service from other calls. */
+const messagesPerSecond = 50;
+/** A page has one or two. */
+const mostChannels = 16;
 
 interface Held {
   peer: Peer;
@@ -107,11 +111,21 @@ function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'crea
   const channels = new Map<number, Channel>();
   const full = new Set<number>();
   let unread = 0;
+  let [allowed, countedAt] = [mostMessages, performance.now()];
+  /** Whether the caller may send one more now. */
+  const allowsOneMore = () => {
+    const now = performance.now();
+    allowed = Math.min(mostMessages, allowed + ((now - countedAt) * messagesPerSecond) / 1000) - 1;
+    countedAt = now;
+    return allowed >= 0;
+  };
   const numberOf = (channel: Channel) => [...channels].find(([, known]) => known === channel)?.[0] ?? -1;
   const peer = makePeer(request.settings, {
     stateChanged: () => reportState(id),
     audio: (frame) => sound.send(id, frame),
     channelOpened: (channel) => {
+      if (channels.size >= mostChannels || !allowsOneMore())
+        return giveUp(id, 'the caller opens more channels than a call has');
       channelCount += 1;
       channels.set(channelCount, channel);
       tell({ type: 'opened', peer: id, channel: channelCount, madeBy: channel.madeBy });
@@ -124,7 +138,8 @@ function create(makePeer: PeerMaker, request: Extract<HostRequest, { type: 'crea
     },
     message: (channel, message) => {
       unread += 1;
-      if (unread > mostMessages) giveUp(id, 'the caller sent more messages than were read');
+      if (unread > mostMessages || !allowsOneMore())
+        giveUp(id, 'the caller sent more messages than were read');
       else
         tell({ type: 'message', peer: id, channel: numberOf(channel), message: shortened(message) }, () => {
           unread -= 1;

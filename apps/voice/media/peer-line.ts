@@ -7,9 +7,17 @@ import type { Line, LineMessage } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { User } from '../users/user.ts';
 import { DataLink } from './data-link.ts';
+import { mediaErrors } from './media-errors.ts';
 import type { Pacer } from './paced-speaker.ts';
 import { PacedSpeaker } from './paced-speaker.ts';
-import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
+import {
+  type Candidate,
+  type Channel,
+  candidatesIn,
+  mostCandidates,
+  type Peer,
+  type PeerEvents,
+} from './peer.ts';
 
 /** Time to connect after the offer. */
 const connectLimitMs = 30_000;
@@ -17,6 +25,10 @@ const connectLimitMs = 30_000;
 const openingMs = 10_000;
 /** For last words that are on their way. A client that has them hangs up by itself. */
 const lastWordsMs = 3000;
+/** Offers and candidates of one call that may wait for those before. */
+const mostChanges = 100;
+const tooManyChanges = `${mostChanges} changes of this call wait already`;
+const tooManyCandidates = `a connection takes ${mostCandidates}`;
 const accessLost =
   'This call has ended, because your account, key or session is no longer valid here. Sign in again, or ask the operator.';
 
@@ -60,6 +72,9 @@ export class PeerLine implements Line {
   readonly #messages: ((message: LineMessage) => void)[] = [];
   readonly #closing: ((reason: string) => void)[] = [];
   readonly #signalling = new Mutex();
+  /** Of the client, since it has these ICE credentials. */
+  readonly #candidates = new Set<string>();
+  #ufrag: string | undefined;
   #peer: Peer;
   #connecting: Timer;
   #checking: Timer;
@@ -114,14 +129,28 @@ export class PeerLine implements Line {
   }
 
   /** Answers an offer, with `restart` over a new connection. Offers and candidates are handled one after the other. */
-  answer(sdp: string, restart = false): Promise<string> {
-    return this.#signalling.run(() => (restart ? this.#restart(sdp) : this.#peer.answer(sdp)));
+  async answer(sdp: string, restart = false): Promise<string> {
+    if (this.#signalling.waiting >= mostChanges) throw mediaErrors.bad_offer({ reason: tooManyChanges });
+    const ufrag = /^a=ice-ufrag:(\S+)/m.exec(sdp)?.[1];
+    if (restart || ufrag !== this.#ufrag) this.#candidates.clear();
+    this.#ufrag = ufrag;
+    if (this.#isCrowdedBy(candidatesIn(sdp))) throw mediaErrors.bad_offer({ reason: tooManyCandidates });
+    return await this.#signalling.run(() => (restart ? this.#restart(sdp) : this.#peer.answer(sdp)));
   }
 
-  addCandidates(candidates: readonly Candidate[]): Promise<void> {
-    return this.#signalling.run(async () => {
+  async addCandidates(candidates: readonly Candidate[]): Promise<void> {
+    if (this.#signalling.waiting >= mostChanges) throw mediaErrors.bad_candidate({ reason: tooManyChanges });
+    if (this.#isCrowdedBy(candidates.map(({ candidate }) => candidate)))
+      throw mediaErrors.bad_candidate({ reason: tooManyCandidates });
+    await this.#signalling.run(async () => {
       for (const candidate of candidates) await this.#peer.addCandidate(candidate);
     });
+  }
+
+  /** The process of all calls checks each candidate against each of its own, again and again. */
+  #isCrowdedBy(candidates: readonly string[]): boolean {
+    for (const candidate of candidates) this.#candidates.add(candidate);
+    return this.#candidates.size > mostCandidates;
   }
 
   close(reason: string, lastWords?: LineMessage): void {

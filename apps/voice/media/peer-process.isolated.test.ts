@@ -73,6 +73,30 @@ describe('the process of the WebRTC library', () => {
     expect(reasons(voice)).toContain('the caller sent more messages than were read');
   });
 
+  it('gives up a caller who sends without an end, however fast the service reads', async () => {
+    const { voice, lines, line } = await startLines();
+    await dial(voice);
+    const other = await line();
+    startFlood(voice.url);
+    const flooding = await waitFor(() => lines[1]);
+    await waitFor(() => flooding.ended);
+    expect(flooding.ended).toBe('the connection was lost');
+    expect(reasons(voice)).toContain('the caller sent more messages than were read');
+    const heard = other.heard.length;
+    await waitFor(() => other.heard.length > heard + 20);
+    expect(other.ended).toBeUndefined();
+  });
+
+  it('gives up a caller who opens channels without an end', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice);
+    const opened = await line();
+    await caller.channel();
+    for (let count = 0; count < 40; count += 1) caller.connection.createDataChannel(`channel ${count}`);
+    await waitFor(() => opened.ended);
+    expect(reasons(voice)).toContain('the caller opens more channels than a call has');
+  });
+
   it('is replaced when it hangs', async () => {
     const { makePeer } = await startPeers();
     const hanging = hostProcess();

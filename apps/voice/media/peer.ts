@@ -58,8 +58,16 @@ export function mediaKinds(sdp: string): string[] {
 }
 
 export function hasCandidates(sdp: string): boolean {
-  return /^a=candidate:/m.test(sdp);
+  return candidatesIn(sdp).length > 0;
 }
+
+/** In the form in which they are sent behind an offer, too. */
+export function candidatesIn(sdp: string): string[] {
+  return [...sdp.matchAll(/^a=(candidate:[^\r\n]*)/gm)].map(([, candidate]) => candidate ?? '');
+}
+
+/** Of one connection; browsers find a few dozen. */
+export const mostCandidates = 300;
 
 /** A STUN or TURN server in the form that browsers take. */
 export interface IceServer {

@@ -1,4 +1,4 @@
-import { isCutConnection } from '@trunkline/std';
+import { isCutConnection, limitBody } from '@trunkline/std';
 import type { z } from 'zod';
 import { alignSamples } from './audio/wav.ts';
 import { SpeechError } from './speech-error.ts';
@@ -13,6 +13,9 @@ export interface EndpointOptions {
   /** Reads a body that is not JSON. */
   decode?(bytes: ArrayBuffer): Promise<unknown>;
 }
+
+/** Of an answer that is no sound: more than a transcript of hours. */
+const longestAnswer = 16 * 2 ** 20;
 
 interface Call {
   method?: 'GET' | 'POST';
@@ -55,7 +58,9 @@ export class SpeechEndpoint {
     signal: AbortSignal | undefined,
   ): Promise<z.output<Schema>> {
     const { decode, texts } = this.#options;
-    const bytes = await this.#explained(response.arrayBuffer(), signal);
+    const tooLarge = () => new SpeechError('unreadable', `${texts.unreadable}: it is larger than 16 MB`);
+    const limited = limitBody(response, { maxBytes: longestAnswer, tooLarge });
+    const bytes = await this.#explained(limited.arrayBuffer(), signal);
     const isJson = response.headers.get('content-type')?.includes('json') || decode === undefined;
     try {
       return schema.parse(isJson ? JSON.parse(new TextDecoder().decode(bytes)) : await decode(bytes));

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment, Logger } from '@trunkline/config';
+import { limitBody } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import type { VoiceOptions } from '../options.ts';
@@ -18,6 +19,7 @@ type SecretsOptions = Pick<
 >;
 
 const secretName = 'USERS_YAML';
+const largestBytes = 16 * 2 ** 20;
 const loginSchema = z.object({ accessToken: z.string().min(1) });
 const secretSchema = z.object({ secret: z.object({ secretValue: z.string() }) });
 
@@ -78,11 +80,12 @@ async function callManager<Schema extends z.ZodType>(
   request: RequestInit,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const response = await fetch(url, request).catch((cause: unknown) => {
+  // The login is for this address alone.
+  const response = await fetch(url, { ...request, redirect: 'manual' }).catch((cause: unknown) => {
     throw new Error(`The secrets manager did not answer ${step}; check SECRETS_API_URL.`, { cause });
   });
   if (!response.ok) throw new Error(`The secrets manager answered ${response.status} to ${step}.`);
-  const parsed = schema.safeParse(await response.json());
+  const parsed = schema.safeParse(await limitBody(response, { maxBytes: largestBytes }).json());
   if (!parsed.success) throw new Error(`The secrets manager's answer to ${step} is not understood.`);
   return parsed.data;
 }

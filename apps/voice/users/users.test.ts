@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startInfisical } from '@trunkline/testing';
+import { JsonServer, startInfisical } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 import { UserDirectory } from './directory.ts';
@@ -184,6 +184,19 @@ describe('the secrets manager', () => {
     const voice = await startVoice({ env, files: { 'users.yaml': roster } });
     expect((await voice.get('/api/whoami', 'ada-key')).body.auth_source).toBe('file');
     expect(voice.lines.map(({ message }) => message).join()).toContain('SECRETS_CLIENT_SECRET');
+  });
+
+  it('sends its secret nowhere else', async () => {
+    const { voice, manager } = await start({});
+    const moved = new JsonServer();
+    const headers = { location: `${manager.url}/api/v1/auth/universal-auth/login` };
+    moved.on('POST /api/v1/auth/universal-auth/login', () => ({ status: 307, headers }));
+    await moved.listen();
+    onTestFinished(() => moved.stop());
+    const asked = manager.requests.length;
+    const source = createSecretsSource({ ...voice.voice.context.options, secretsApiUrl: moved.url });
+    await expect(source.read()).rejects.toThrow('The secrets manager answered 307 to the login.');
+    expect(manager.requests).toHaveLength(asked);
   });
 
   it('is given up after its time, without its secret in the words', async () => {

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { asksForName, begin, echo, hookedAgents, SteppedAgent, sending } from '../fixtures/agents.ts';
 import { type Json, rpc, saying, saying10, v10 } from '../fixtures/calls.ts';
 import { hideTable } from '../fixtures/engines.ts';
@@ -291,6 +293,24 @@ describe('addresses of webhooks', () => {
       );
     },
   );
+
+  it.each([
+    ['never comes', ''],
+    ['comes slowly', 'x'],
+  ])('has the status of an answer whose body %s', async (_what, drop) => {
+    const open = new Set<Socket>();
+    const server = createServer((socket) => {
+      open.add(socket.on('error', () => undefined));
+      socket.once('data', () => socket.write(`HTTP/1.1 202 Accepted\r\ncontent-length: 100\r\n\r\n${drop}`));
+      socket.once('close', () => open.delete(socket));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+    const local = guard({ allowedHosts: ['127.0.0.1'] });
+    expect(await local.post(url, {}, '{}', new AbortController().signal)).toBe(202);
+    await waitFor(() => open.size === 0);
+  });
 
   it('lets through the origins of the services beside this one, port and all', async () => {
     const related = guard({ allowedOrigins: () => ['http://127.0.0.1:7866'] });

@@ -184,7 +184,8 @@ export function readLimited(
   { maxBytes, overflow }: ReadLimits,
   signal: AbortSignal,
 ): Promise<{ body: Uint8Array; truncated: boolean }> {
-  if (BODILESS.has(response.statusCode ?? 0)) {
+  const isUnwanted = maxBytes === 0 && overflow === 'cut';
+  if (isUnwanted || BODILESS.has(response.statusCode ?? 0)) {
     response.destroy();
     return Promise.resolve({ body: new Uint8Array(), truncated: false });
   }

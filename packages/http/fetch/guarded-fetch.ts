@@ -17,7 +17,7 @@ const MAX_QUOTED_URL = 500;
 export interface GuardedFetchOptions extends AddressPolicyOptions {
   /** Bytes of the decoded answer; default 2 MiB. */
   maxBytes?: number;
-  /** What happens beyond that: an error (default), or the part that fits. */
+  /** What happens beyond that: an error (default), or the part that fits. With `cut` and 0 bytes no body is waited for. */
   overflow?: 'refuse' | 'cut';
   /** For the whole exchange, redirects and body included; default 20 seconds. */
   timeoutMs?: number;

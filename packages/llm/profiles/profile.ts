@@ -24,7 +24,7 @@ const mostLearned = 500;
 const learned = new BoundedMap<string, Partial<ModelProfile>>(mostLearned);
 
 /** Marks a model as one of our gateway's, so that its profile can be found. */
-export function withOrigin(model: LanguageModelV4, origin: ModelOrigin): LanguageModelV4 {
+export function withOrigin<Model extends object>(model: Model, origin: ModelOrigin): Model {
   return Object.assign(model, { [originKey]: origin });
 }
 

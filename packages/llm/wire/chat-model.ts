@@ -43,6 +43,9 @@ type Part = LanguageModelV4StreamPart;
 
 const mostRefusals = 6;
 
+/** Usage and citations may come behind the end of an answer; an endpoint that then leaves the connection open is not waited for. */
+const afterEndMs = 10_000;
+
 /** A chat model behind an OpenAI-style endpoint; it reads what endpoints really send. Fails with a ModelError. */
 export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
   const { endpoint, model, translation } = options;
@@ -184,15 +187,31 @@ async function* readParts(
     },
     unreadable: (text) => fail(unreadable(text, translation)),
   });
+  let ending: NodeJS.Timeout | undefined;
+  let isLeft = false;
+  const leave = () => {
+    isLeft = true;
+    response.close();
+  };
   try {
-    for await (const bytes of response.body) {
-      const { length } = answer;
-      isAlive = false;
-      const isCarriedOn = documents.push(bytes);
-      onActivity(isAlive || isCarriedOn || answer.length > length ? undefined : 'keep-alive');
-      if (failed || isDone) break;
-      if (parts.length > 0) yield parts;
-      parts = [];
+    try {
+      for await (const bytes of response.body) {
+        const { length } = answer;
+        isAlive = false;
+        const isCarriedOn = documents.push(bytes);
+        const isProgress = isAlive || isCarriedOn || answer.length > length;
+        onActivity(isProgress ? undefined : 'keep-alive');
+        if (failed || isDone) break;
+        if (isProgress || parts.length > 0) {
+          clearTimeout(ending);
+          ending = undefined;
+        }
+        if (parts.length > 0) yield parts;
+        parts = [];
+        if (answer.isComplete) ending ??= setTimeout(leave, afterEndMs);
+      }
+    } catch (error) {
+      if (!isLeft) throw error;
     }
     documents.end();
     if (!answer.isComplete && !isDone) fail(incomplete(answer));
@@ -202,6 +221,7 @@ async function* readParts(
     isDone = !failed;
     yield parts;
   } finally {
+    clearTimeout(ending);
     if (isDone) response.release();
     else response.close();
   }

@@ -1,5 +1,6 @@
 import { group, integer, text, url } from '@trunkline/config';
 import { fetchOnNewConnection } from '@trunkline/http';
+import { limitBody } from '@trunkline/std';
 import type { App, Octokit } from 'octokit';
 import type { Repositories } from '../../onboarding/pipeline.ts';
 import { DeliveryError, retryAfterMs } from '../delivery/outbox.ts';
@@ -22,6 +23,8 @@ export interface ClientSettings {
 export type Identity = 'reply' | 'chain';
 
 const callMs = 20_000;
+/** More than a page of any list. */
+const largestBytes = 20 * 2 ** 20;
 /** The wait after a limit that names none. */
 const unnamedWaitMs = 60_000;
 
@@ -104,11 +107,12 @@ function identityOf(id: string | undefined, key: string | undefined) {
   return { id, privateKey: key.replaceAll('\\n', '\n') };
 }
 
-/** Limits the time of every call. What writes must not go over a connection that the host may just be closing. */
-function limitedFetch(input: string, init: RequestInit = {}): Promise<Response> {
+/** Limits the time and the answer of every call. What writes must not go over a connection that the host may just be closing. */
+async function limitedFetch(input: string, init: RequestInit = {}): Promise<Response> {
   const limit = AbortSignal.timeout(callMs);
   const send = (init.method ?? 'GET') === 'GET' ? fetch : fetchOnNewConnection;
-  return send(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, limit]) : limit });
+  const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
+  return limitBody(await send(input, { ...init, signal }), { maxBytes: largestBytes });
 }
 
 export function codehostFailure(error: unknown): DeliveryError {

@@ -124,6 +124,20 @@ describe('the messenger', () => {
     expect(signal.sent.map(({ message }) => message)).toEqual(['You said: once', 'You said: last']);
   });
 
+  it('sends nothing twice whose answer breaks off behind its status', async () => {
+    const headers = { 'content-length': '1000', connection: 'close' };
+    signal.server.fail('/v2/send', { status: 201, headers, body: '{"timest' });
+    const { body } = await publish('message.outbound.messenger.+491', { content: 'only once' });
+    await waitFor(async () => {
+      const { body: list } = await board.call('/api/deliveries?state=sent&surface=messenger');
+      return list.data.deliveries.find((delivery: Json) => delivery.id === body.id);
+    });
+    const sent = signal.server.requests.filter(
+      ({ body: letter }) => (letter as Json).message === 'only once',
+    );
+    expect(sent).toHaveLength(1);
+  });
+
   it('connects again when the line is cut', async () => {
     const before = signal.connections;
     signal.cut();

@@ -1,5 +1,6 @@
 import { unescapeSegment } from '@trunkline/bus';
 import { fetchOnNewConnection } from '@trunkline/http';
+import { limitBody } from '@trunkline/std';
 import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import type { PluginContext } from '../../core/plugins.ts';
@@ -15,6 +16,7 @@ export interface BridgeSettings {
 }
 
 const longest = 2000;
+const largestAnswer = 2 ** 20;
 const base = 'message.outbound.messenger';
 const sentSchema = z.object({ timestamp: z.union([z.string(), z.number()]) });
 
@@ -71,7 +73,9 @@ async function send(
     }),
     signal,
   });
-  const answer = await response.text();
+  const reading = limitBody(response, { maxBytes: largestAnswer }).text();
+  // With its status the bridge has taken the message, whatever becomes of the rest of its answer.
+  const answer = await (response.ok ? reading.catch(() => '') : reading);
   if (response.ok) return timestampIn(answer) ?? `taken at ${new Date().toISOString()}`;
   const permanent = response.status < 500 && response.status !== 429;
   throw new DeliveryError(`The bridge answered ${response.status}: ${answer.slice(0, 300)}`, {

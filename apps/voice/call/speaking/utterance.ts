@@ -53,6 +53,7 @@ export class UtterancePlayout {
   #changed: () => void = () => undefined;
   #synthesis: 'waiting' | 'running' | 'done' = 'waiting';
   #enqueuedMs = 0;
+  #waitingMs = 0;
   /** Where it begins on the speaker's count; undefined before any of it was queued. */
   startMs: number | undefined;
   failure: unknown;
@@ -93,12 +94,13 @@ export class UtterancePlayout {
     if (samples.length > count) this.#frames.unshift({ samples: samples.subarray(count), sampleRate });
     const portion = { samples: samples.subarray(0, count), sampleRate };
     this.#enqueuedMs += msOf(portion);
+    this.#waitingMs = this.#frames.length === 0 ? 0 : this.#waitingMs - msOf(portion);
     return portion;
   }
 
   /** What is synthesized and not yet taken. */
   get waitingMs(): number {
-    return this.#frames.reduce((sum, frame) => sum + msOf(frame), 0);
+    return this.#waitingMs;
   }
 
   /** The share of it that was sent when the speaker's count is this. */
@@ -119,6 +121,7 @@ export class UtterancePlayout {
     this.#controller.abort();
     this.#changed = () => undefined;
     this.#frames.length = 0;
+    this.#waitingMs = 0;
   }
 
   /** Stops synthesis; what is there counts as the whole. */
@@ -137,6 +140,7 @@ export class UtterancePlayout {
         if (first) this.utterance.onSynthesized?.();
         first = false;
         this.#frames.push(frame);
+        this.#waitingMs += msOf(frame);
         this.#changed();
       }
     } catch (error) {

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { readOptions } from '@trunkline/config';
 import { startSpeechServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -84,6 +85,21 @@ describe('recognition by an endpoint', () => {
     onTestFinished(() => void server.close());
     const { hear } = await start(0.9, `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
     expect([await hear(), await hear(), requests]).toEqual(['Hello.', 'Hello.', 3]);
+  });
+
+  it('reads no answer that unpacks to more than any transcript', async () => {
+    const packed = gzipSync(JSON.stringify({ text: 'Hello.', rest: ' '.repeat(40 * 2 ** 20) }));
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(200, headers).end(packed));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { hear } = await start(0.9, `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+    await expect(hear()).rejects.toMatchObject({
+      code: 'unreadable',
+      message: expect.stringContaining('larger than 16 MB'),
+    });
   });
 
   it('is left when the caller is', async () => {

@@ -5,7 +5,7 @@ import { SpeechWarnings } from '../warnings.ts';
 import { createFallbackSynthesizer } from './fallback-synthesizer.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
-type Behaviour = 'fine' | 'down' | 'busy' | 'stalls' | 'silent' | 'cut';
+type Behaviour = 'fine' | 'down' | 'busy' | 'stalls' | 'silent' | 'cut' | 'endless';
 
 /** A backend that says the same loudness all along, so that it is known who spoke. */
 class Scripted implements Synthesizer {
@@ -30,6 +30,7 @@ class Scripted implements Synthesizer {
     if (this.behaviour === 'busy') throw new SpeechError('busy', 'too much to do');
     if (this.behaviour === 'stalls') await new Promise(() => undefined);
     if (this.behaviour === 'silent') return;
+    while (this.behaviour === 'endless' && this.abandoned === 0) yield frame;
     yield frame;
     yield frame;
     if (this.behaviour === 'cut') throw new Error('the line broke');
@@ -109,6 +110,19 @@ describe('a backend that fails', () => {
     const text = 'This is the first clause, and this is the second one, which is never heard from the first.';
     expect(await say(text)).toEqual([1, 1, 2, 2, 2]);
     expect(second.asked[0]?.text).toBe('and this is the second one, which is never heard from the first.');
+  });
+
+  it('that gives sound without an end is left, with a warning', async () => {
+    const { first, second, synthesizer, warnings } = setUp();
+    first.behaviour = 'endless';
+    let seconds = 0;
+    for await (const { samples, sampleRate } of synthesizer.speak({ text: 'Hello there.' })) {
+      seconds += samples.length / sampleRate;
+      if (seconds > 600) break;
+    }
+    expect(seconds).toBeLessThan(60);
+    expect(second.asked).toEqual([]);
+    expect(warnings.texts).toEqual([expect.stringMatching(/^first does not speak: .*without an end/)]);
   });
 
   it('at the very end is followed by nobody', async () => {

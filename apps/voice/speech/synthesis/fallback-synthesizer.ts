@@ -9,6 +9,9 @@ const charactersPerSecond = 13;
 /** A clause that began within this many characters is repeated whole. */
 const farthestBack = 40;
 
+/** No voice takes longer for a text, pauses included; what gives sound without an end is left. */
+const longestSeconds = (text: string) => 30 + text.length / 2;
+
 export interface FallbackOptions {
   backend: string;
   /** All backends that may speak a request, the preferred one first. */
@@ -123,10 +126,12 @@ async function* speakBy(
   const signal =
     request.signal === undefined ? leaving.signal : AbortSignal.any([request.signal, leaving.signal]);
   const frames = backend.speak({ ...request, text: progress.rest, signal });
+  const mostSeconds = longestSeconds(progress.rest);
   let seconds = 0;
   try {
     for await (const frame of eachInTime(frames, timeoutMs)) {
       seconds += frame.samples.length / frame.sampleRate;
+      if (seconds > mostSeconds) throw new SpeechError('unreadable', 'it gave sound without an end');
       yield frame;
     }
     if (seconds === 0) throw new SpeechError('unreadable', 'it gave no sound');

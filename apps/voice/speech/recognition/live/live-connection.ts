@@ -47,6 +47,8 @@ const mostWaitingSamples = 60 * sampleRate;
 const mostBufferedBytes = 4 * 2 ** 20;
 /** A message is a sentence with its words. */
 const mostMessageLength = 2 ** 20;
+/** All messages about one utterance, those before its final text included. */
+const mostReceivedLength = 16 * 2 ** 20;
 
 /** One connection, on which the utterances of a call follow each other. */
 export class LiveConnection {
@@ -61,6 +63,8 @@ export class LiveConnection {
   #idle: NodeJS.Timeout | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
   #speaking = 0;
+  /** Characters received since the newest utterance began. */
+  #receivedLength = 0;
   /** The newest utterance. */
   #current: object | undefined;
 
@@ -80,6 +84,7 @@ export class LiveConnection {
     const key = {};
     const before = this.#current;
     this.#current = key;
+    this.#receivedLength = 0;
     if (before !== undefined) this.#run((session) => session.abandon(before));
     const lost = this.#lost.signal;
     this.#speaking += 1;
@@ -170,7 +175,13 @@ export class LiveConnection {
   }
 
   #receive(data: unknown): void {
-    if (this.#session === undefined || typeof data !== 'string' || data.length > mostMessageLength) return;
+    if (this.#session === undefined || typeof data !== 'string') return;
+    this.#receivedLength += data.length;
+    if (this.#receivedLength > mostReceivedLength) {
+      this.close(new SpeechError('unreadable', 'the endpoint sends texts without an end; check STT_URL'));
+      return;
+    }
+    if (data.length > mostMessageLength) return;
     const message = parsed(data);
     try {
       this.#session.receive(message);

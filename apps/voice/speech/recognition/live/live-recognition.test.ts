@@ -105,6 +105,26 @@ async function say(parts: readonly Part[], { server, recognizer, listen, limits:
 
 type Setup = Awaited<ReturnType<typeof start>>;
 
+it.each(['deepgram', 'realtime'])('leaves an endpoint (%s) that sends texts without an end', async (wire) => {
+  const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'a' };
+  const piece = 'and so on '.repeat(50_000);
+  const send = Array.from({ length: 40 }, (_, index) =>
+    wire === 'realtime'
+      ? { ...delta, delta: piece }
+      : {
+          type: 'Results',
+          start: index / 100,
+          duration: 0.01,
+          is_final: true,
+          channel: { alternatives: [{ transcript: piece }] },
+        },
+  );
+  const after = wire === 'realtime' ? 'input_audio_buffer.append' : 'audio';
+  const setup = await start(wire, { connections: [{ steps: [{ after, send }] }] });
+  await say([{ final: 'All of it.', isLost: true }], setup);
+  expect(setup.warnings.texts.join()).toContain('texts without an end');
+});
+
 describe.each(['deepgram', 'realtime'])('traffic of %s', (wire) => {
   const { cases } = parse(readFileSync(new URL(`./fixtures/${wire}.yaml`, import.meta.url), 'utf8')) as {
     cases: Traffic[];
