@@ -166,6 +166,8 @@ const work = [
   'GET /api/files/:id',
   'GET /api/offline/:work/:id',
   'DELETE /api/files/:id',
+  'DELETE /api/chat/:id',
+  'DELETE /api/research/:id',
   'GET /v1/models',
   'GET /v1/models/:id',
   'POST /v1/chat/completions',

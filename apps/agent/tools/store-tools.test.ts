@@ -105,7 +105,7 @@ describe('notes', () => {
     for (const tab of ['', ' ', 'x'.repeat(81)])
       expect(await call('notes_write', { ...milk, tab })).toMatch(/^Error: a tab needs a name/);
     for (let index = 0; index < 198; index += 1) await call('notes_write', { ...milk, tab: `Tab ${index}` });
-    expect(await call('notes_write', { ...milk, tab: 'One more' })).toMatch(/^Error: there are 200 tabs/);
+    expect(await call('notes_write', { ...milk, tab: 'One more' })).toMatch(/^Error: you have 200 tabs/);
   });
 
   it('goes back by one version or more [A080]', async () => {
