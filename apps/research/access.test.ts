@@ -33,6 +33,8 @@ describe('RESEARCH_AUTH_TOKEN', () => {
     'GET /api/research/deep/x/export?format=md',
     'POST /api/chat',
     'GET /api/chat',
+    'DELETE /api/chat/x',
+    'DELETE /api/research/x',
     'GET /api/files',
     'GET /v1/models',
     'POST /v1/chat/completions',

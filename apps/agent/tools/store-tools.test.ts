@@ -104,7 +104,7 @@ describe('notes', () => {
     expect((await call('notes_list')).match(/shopping/gi)).toHaveLength(1);
     for (const tab of ['', ' ', 'x'.repeat(81)])
       expect(await call('notes_write', { ...milk, tab })).toMatch(/^Error: a tab needs a name/);
-    for (let index = 0; index < 198; index += 1) await call('notes_write', { ...milk, tab: `Tab ${index}` });
+    for (let index = 0; index < 199; index += 1) await call('notes_write', { ...milk, tab: `Tab ${index}` });
     expect(await call('notes_write', { ...milk, tab: 'One more' })).toMatch(/^Error: you have 200 tabs/);
   });
 
