@@ -107,7 +107,8 @@ describe('stored files', () => {
       ...['fulfilled', 'fulfilled'],
       ...['rejected', 'rejected', 'rejected'],
     ]);
-    expect([store.bytesOf('a'), store.bytesOf('b')]).toEqual([200, 0]);
+    // With 200 bytes for each row.
+    expect([store.bytesOf('a'), store.bytesOf('b')]).toEqual([600, 0]);
     open({ room: (owner) => `${owner} has enough` });
     await expect(store.put(file('more'), 'b')).rejects.toThrow('b has enough.');
   });
