@@ -33,7 +33,8 @@ const windows = new BoundedMap<string, Window>(mostWindows);
 /**
  * How many tokens a model takes, prompt and answer together: as configured, else as the endpoint says where it says so
  * for free, else by the table of profiles; never more than an overflow error has named, unless it is configured. The
- * endpoint is asked in the background; only the first caller waits for it, for a moment, and one who gives `waitMs`.
+ * endpoint is asked in the background; only the first caller waits for it, for a moment, and one who gives `waitMs`,
+ * so long where nothing is known yet.
  */
 export async function contextWindowOf(
   model: AnyModel,
@@ -79,11 +80,13 @@ async function servedWindow(
   const window = windowOf(origin);
   const isDue = window.asking === undefined && Date.now() >= window.askAgainAt;
   if (isDue) {
-    window.asking = ask(origin).then(({ tokens, askAgainMs: later }) => {
-      window.tokens = tokens ?? window.tokens;
-      window.askAgainAt = Date.now() + later;
-      window.asking = undefined;
-    });
+    window.asking = ask(origin, Math.max(requestLimitMs, waitMs ?? 0)).then(
+      ({ tokens, askAgainMs: later }) => {
+        window.tokens = tokens ?? window.tokens;
+        window.askAgainAt = Date.now() + later;
+        window.asking = undefined;
+      },
+    );
   }
   if (isDue || waitMs !== undefined)
     await Promise.race([window.asking, aMoment(signal, waitMs ?? firstWaitMs)]);
@@ -115,10 +118,10 @@ interface Answer {
 const settled = (tokens: number | undefined): Answer => ({ tokens, askAgainMs: askAgainMs });
 
 /** Asks what costs nothing: the list of models first, then what gateways for self-hosting have beside it. */
-async function ask({ endpoint, modelId }: ModelOrigin): Promise<Answer> {
+async function ask({ endpoint, modelId }: ModelOrigin, limitMs: number): Promise<Answer> {
   const query = new URLSearchParams(endpoint.query).toString();
   let isBusy = false;
-  const read = createReader(endpoint.headers, () => {
+  const read = createReader(endpoint.headers, limitMs, () => {
     isBusy = true;
   });
   const listing = await read(`${endpoint.baseUrl}/models${query === '' ? '' : `?${query}`}`);
@@ -180,7 +183,7 @@ type Reader = (address: string, body?: unknown) => Promise<unknown>;
 
 type AskGateway = (root: string, modelId: string, read: Reader) => Promise<Answer | undefined>;
 
-function createReader(headers: Record<string, string>, onBusy: () => void): Reader {
+function createReader(headers: Record<string, string>, limitMs: number, onBusy: () => void): Reader {
   return async (address, body) => {
     const post =
       body === undefined
@@ -191,7 +194,7 @@ function createReader(headers: Record<string, string>, onBusy: () => void): Read
             body: JSON.stringify(body),
           };
     try {
-      const signal = AbortSignal.timeout(requestLimitMs);
+      const signal = AbortSignal.timeout(limitMs);
       const response = await fetch(address, { ...post, signal, redirect: 'error' });
       const text = await limitBody(response, { maxBytes: longestAnswer }).text();
       if (response.status >= 500) onBusy();

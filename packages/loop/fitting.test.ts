@@ -117,6 +117,15 @@ describe('an endpoint that refuses a prompt as too long', () => {
     expect(next.map(({ type }) => type)).toEqual(['text-delta', 'usage', 'end']);
   });
 
+  it('is not sent it first where it says how much it takes, though late', async () => {
+    const server = await startModelServer({ contextTokens: 2000, listsAfterMs: 700, script: () => 'Done.' });
+    servers.push(server);
+    const asked: ModelMessage = { role: 'user', content: 'And now?' };
+    const events = await collect(runTurn(turnOptions(server, { messages: [...long, asked] })));
+    expect(events[0]).toMatchObject({ type: 'compaction' });
+    expect(ended(events.at(-1)).text).toBe('Done.');
+  });
+
   it('is asked three times at most, and the error names what to set', async () => {
     const { turn, server } = await endpoint({ window: 300, lists: true, reply: () => 'Done.' });
     const asked = 'A very long message indeed. '.repeat(200);

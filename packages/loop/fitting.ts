@@ -21,6 +21,9 @@ const surelyTooLong = 1.3;
 /** Compacting has to win at least this much to be worth another call. */
 const leastGain = 0.97;
 const keepMessages = 12;
+/** Some servers cut a longer conversation without a word, so that their window is waited for, so long at most. */
+const surelyTaken = 1024;
+const windowWaitMs = 2000;
 
 /** By endpoint and model: how many tokens it counts where we estimate one. */
 const scales = new BoundedMap<string, number>(200);
@@ -28,11 +31,12 @@ const scales = new BoundedMap<string, number>(200);
 /** Fits the next step into the model's window, and the conversation into its configured size. */
 export async function* fitStep(turn: Turn): AsyncGenerator<CompactionEvent | WaitEvent> {
   const { state, options, signal } = turn;
-  const window = await contextWindowOf(options.model, signal);
-  turn.window = turn.shrunk === undefined ? window : Math.min(window ?? turn.shrunk, turn.shrunk);
-  offer(turn);
   const { compaction, instructions } = options;
   const own = estimateTokens(instructions) + estimateTokens(state.messages);
+  const waitMs = own > surelyTaken ? windowWaitMs : undefined;
+  const window = await contextWindowOf(options.model, signal, waitMs);
+  turn.window = turn.shrunk === undefined ? window : Math.min(window ?? turn.shrunk, turn.shrunk);
+  offer(turn);
   if (compaction !== undefined && own > compaction.tokens)
     yield* compactTo(turn, compaction.tokens, compaction.keepMessages);
   yield* fitWindow(turn);

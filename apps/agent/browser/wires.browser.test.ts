@@ -103,7 +103,10 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
         const hidden = blocks.filter((block) => block.tagName === 'DETAILS');
         const failures = blocks.filter((block) => block.querySelector(':scope > [role=alert]') !== null);
         const notes = blocks.filter((block) => block.tagName === 'P');
-        const files = blocks.filter((block) => block.querySelector('img, a[download]') !== null);
+        // A link until the address of the picture is known.
+        const isFile = (block: HTMLElement) =>
+          block.matches('a[download]') || block.querySelector('img') !== null;
+        const files = blocks.filter(isFile);
         const others = [...hidden, ...failures, ...notes, ...files];
         const answer = blocks.filter((block) => block.tagName === 'DIV' && !others.includes(block));
         const tools = hidden.filter((block) => isNamed(block, 'Used'));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { embeddingBody } from './completion.ts';
 import { deliver, errorBody, sendJson } from './delivery.ts';
 import { type ChatRequestBody, createReplySource, type ModelScript, type ScriptedReply } from './reply.ts';
@@ -18,6 +19,8 @@ export interface ModelServerOptions {
   ownedBy?: string;
   /** Tokens that the models take, as vLLM lists them; without it nothing says so. */
   contextTokens?: number;
+  /** How long it takes to list them, as one that loads a model does. */
+  listsAfterMs?: number;
 }
 
 export interface RecordedRequest {
@@ -62,7 +65,10 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     if (!holdsKey(request, options.apiKey))
       return sendJson(response, 401, errorBody('Incorrect API key provided', 401));
     const route = `${recorded.method} ${recorded.path}`;
-    if (route === 'GET /v1/models') return sendJson(response, 200, modelList(options));
+    if (route === 'GET /v1/models') {
+      if (options.listsAfterMs !== undefined) await delay(options.listsAfterMs);
+      return sendJson(response, 200, modelList(options));
+    }
     if (route === 'POST /v1/embeddings') return sendEmbedding(response, recorded.body);
     if (route !== 'POST /v1/chat/completions')
       return sendJson(response, 404, errorBody(`No route ${route}`, 404));
