@@ -1,4 +1,4 @@
-import { lazy } from '@trunkline/std';
+import { BoundedMap, lazy } from '@trunkline/std';
 import { mayBeEnglish, sentenceSpans } from '../text/sentences.ts';
 import { isStopWord } from '../text/words.ts';
 
@@ -98,8 +98,21 @@ function unmasked(sentence: string): string {
     );
 }
 
+/** A job meets each sentence of a page three to five times: for its passages, its prompts and its report. */
+const judged = new BoundedMap<string, Call | 'none'>(2000);
+
 /** What the sentence wants of its reader, if anything; judged by its form, in whatever language. */
-export function callOf(given: string): Call | undefined {
+export function callOf(sentence: string): Call | undefined {
+  let call = judged.get(sentence);
+  if (call === undefined) {
+    call = judge(sentence) ?? 'none';
+    // A copy, as a slice of a page would keep the whole page in memory.
+    judged.set(` ${sentence}`.slice(1), call);
+  }
+  return call === 'none' ? undefined : call;
+}
+
+function judge(given: string): Call | undefined {
   const sentence = unmasked(given);
   const text = sentence.replace(/^[\s>*_#•"“”'‘’(【[\-–—|]+/u, '');
   if (ROLE.test(sentence) || sentence.includes('⟦')) return 'bait';
