@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anonymous, encodePrincipal, type Principal } from '@trunkline/identity';
-import type { Peers, Service } from '@trunkline/service';
-import { freePort, temporaryDirectory, waitFor } from '@trunkline/testing';
+import type { Service } from '@trunkline/service';
+import { freePort, noPeers, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startResearch } from './fixtures/service.ts';
 import { exposureWarning } from './routes/guards.ts';
@@ -94,13 +94,7 @@ describe('RESEARCH_AUTH_TOKEN', () => {
 });
 
 describe('on whose behalf a service beside it asks', () => {
-  const peers: Peers = {
-    serviceToken: 'secret-between-services',
-    agentName: 'agent',
-    find: () => undefined,
-    namesWithKey: () => [],
-    onChange: () => undefined,
-  };
+  const peers = noPeers();
   const start = async (env: Record<string, string>) => {
     const home = temporaryDirectory();
     const service = await startResearch(home.path, { TRUNKLINE_OPEN: '0', ...env }, [], peers);

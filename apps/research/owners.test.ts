@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
 import { anonymous, operatorAccess } from '@trunkline/identity';
-import type { Peers, Service } from '@trunkline/service';
+import type { Service } from '@trunkline/service';
 import { openDatabase } from '@trunkline/storage';
 import {
   type Answer,
   callersOf,
+  noPeers,
   startModelServer,
   type TestCaller,
   temporaryDirectory,
@@ -17,13 +18,7 @@ import { DocumentStore } from './store/documents.ts';
 import { migrations } from './store/schema.ts';
 
 const home = temporaryDirectory();
-const peers: Peers = {
-  serviceToken: 'secret-between-services',
-  agentName: 'agent',
-  find: () => undefined,
-  namesWithKey: () => [],
-  onChange: () => undefined,
-};
+const peers = noPeers();
 let service: Service;
 let who: ReturnType<typeof callersOf>;
 

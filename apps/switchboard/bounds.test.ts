@@ -1,19 +1,12 @@
 // What one account may fill: its own room, and nobody else's.
 import { join } from 'node:path';
-import type { Peers } from '@trunkline/service';
-import { callersOf, type TestCaller, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { callersOf, noPeers, type TestCaller, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { ChangeStore } from './control/change-store.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from './fixtures/start-switchboard.ts';
 import { fullWords, withoutOldest } from './incidents/incident-file.ts';
 
-const peers: Peers = {
-  serviceToken: 'secret-between-services',
-  agentName: 'agent',
-  find: () => undefined,
-  namesWithKey: () => [],
-  onChange: () => undefined,
-};
+const peers = noPeers();
 let board: TestSwitchboard;
 let who: ReturnType<typeof callersOf>;
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { anonymous, ownerKey } from '@trunkline/identity';
-import type { Peers } from '@trunkline/service';
 import {
   callersOf,
   type ModelServer,
+  noPeers,
   person,
   startModelServer,
   type TestCaller,
@@ -17,13 +17,7 @@ import { type Json, startSwitchboard, type TestSwitchboard } from './fixtures/st
 import { FlowStore } from './flows/flow-store.ts';
 import { DeliveryStore } from './surfaces/delivery/delivery-store.ts';
 
-const peers: Peers = {
-  serviceToken: 'secret-between-services',
-  agentName: 'agent',
-  find: () => undefined,
-  namesWithKey: () => [],
-  onChange: () => undefined,
-};
+const peers = noPeers();
 let model: ModelServer;
 let board: TestSwitchboard;
 let who: ReturnType<typeof callersOf>;

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { anonymous } from '@trunkline/identity';
-import type { Peers } from '@trunkline/service';
 import {
   callersOf,
+  noPeers,
   startModelServer,
   startSidecarServer,
   type TestCaller,
@@ -14,13 +14,7 @@ import { encodeWav } from './speech/audio/wav.ts';
 import { openVoiceDatabase } from './store/database.ts';
 import { type Parts, startVoice } from './voice.suite.ts';
 
-const peers: Peers = {
-  serviceToken: 'secret-between-services',
-  agentName: 'agent',
-  find: () => undefined,
-  namesWithKey: () => [],
-  onChange: () => undefined,
-};
+const peers = noPeers();
 const roster =
   'users: [{id: ada, api_key: ada, role: admin}, {id: ben, api_key: ben}, {id: cleo, api_key: cleo}]';
 

@@ -19,6 +19,17 @@ export function person(id: string, role?: Principal['role']): Principal {
   return { kind: 'person', id: `voice:${id}`, via: ['voice'], ...(role && { role }) };
 }
 
+/** What a service knows of others where none runs beside it: the token by which they would know each other. */
+export function noPeers(serviceToken = 'secret-between-services') {
+  return {
+    serviceToken,
+    agentName: 'agent',
+    find: () => undefined,
+    namesWithKey: () => [],
+    onChange: () => undefined,
+  };
+}
+
 /** Two people, the operator and nobody, as callers of a service: `ava('GET /api/files')`. */
 export function callersOf({ url, home, serviceToken }: { url: string; home: string; serviceToken: string }) {
   const caller = (headers: Record<string, string>): TestCaller =>

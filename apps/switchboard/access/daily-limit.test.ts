@@ -1,18 +1,18 @@
 import { defaultRetainBytes } from '@trunkline/bus';
-import type { Peers } from '@trunkline/service';
-import { callersOf, natsMissing, person, startNatsServer, type TestCaller } from '@trunkline/testing';
+import {
+  callersOf,
+  natsMissing,
+  noPeers,
+  person,
+  startNatsServer,
+  type TestCaller,
+} from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { switchboardOptions } from '../options.ts';
 
-const peers: Peers = {
-  serviceToken: 'secret-between-services',
-  agentName: 'agent',
-  find: () => undefined,
-  namesWithKey: () => [],
-  onChange: () => undefined,
-};
+const peers = noPeers();
 const files = { 'agents/helm.yaml': agent('helm', 'role: orchestrator\nskills: [{ name: chat }]') };
 const long = 'x'.repeat(600_000);
 

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { encodePrincipal, principalHeader } from '@trunkline/identity';
-import type { Peers } from '@trunkline/service';
 import {
   callsOf,
   type ModelServer,
   type NatsServer,
   natsMissing,
+  noPeers,
   ObedientModel,
   readAttacks,
   startModelServer,
@@ -24,13 +24,7 @@ import { describeSharedTasks } from './shared-tasks.suite.ts';
 
 const obedient = new ObedientModel();
 /** The token by which voice is known. */
-const peers: Peers = {
-  serviceToken: 'between-services',
-  agentName: 'agent',
-  find: () => undefined,
-  namesWithKey: () => [],
-  onChange: () => undefined,
-};
+const peers = noPeers('between-services');
 
 /** Two switchboards with homes of their own on one real NATS server. */
 describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', () => {
