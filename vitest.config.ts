@@ -9,9 +9,9 @@ const shared = {
   env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
   setupFiles: join(import.meta.dirname, 'packages/testing/vitest-setup.ts'),
   // These only tell a hang from a busy machine: a condition that is slow to come true there is no failure.
-  testTimeout: 240_000,
-  hookTimeout: 240_000,
-  expect: { poll: { timeout: 60_000 } },
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  expect: { poll: { timeout: 120_000 } },
 } as const;
 const browser = ['**/*.browser.test.ts'];
 const isolated = ['**/*.isolated.test.ts'];

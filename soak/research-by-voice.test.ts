@@ -70,9 +70,8 @@ const announced = (heard: string[]) =>
   vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 100_000 }).then(() => heard[0]);
 
 // A whole job takes seconds on a quiet machine.
-const longTest = { timeout: 240_000 };
 
-describe('research by voice, with the services in one process', longTest, () => {
+describe('research by voice, with the services in one process', () => {
   async function startBoth() {
     const members: { name: string; url: string; state: 'live' }[] = [];
     const peers: Peers = {
@@ -110,7 +109,7 @@ describe('research by voice, with the services in one process', longTest, () => 
   });
 });
 
-describe('research by voice, with services of their own', longTest, () => {
+describe('research by voice, with services of their own', () => {
   async function startBoth(more: Record<string, string> = token) {
     const service = await startResearchService();
     const env = { ...modelVariables(), RESEARCH_URL: service.url, A2A_AUTH_TOKEN: 'token-of-voice', ...more };

@@ -108,7 +108,7 @@ it('journey 2: a pull request is reviewed after a person was asked in the chat, 
   expect(review.body).toContain('I was told: after Friday');
   expect(questions()).toHaveLength(1);
   expect(github.posts.filter(({ kind }) => kind === 'review')).toHaveLength(1);
-}, 240_000);
+});
 
 function questions() {
   return guild.posts.filter(({ channelId, content }) => channelId === channel && content.includes('Merge'));

@@ -17,4 +17,4 @@ it('a hard day, cut short: whatever was accepted is accounted for after kills, f
   expect(result.modelFaults).toBeGreaterThan(0);
   // Every kind of work was really under way.
   for (const { load, accepted } of result.accounts) expect([load, accepted > 0]).toEqual([load, true]);
-}, 300_000);
+});

@@ -172,4 +172,4 @@ it('goes on at its last step after kill -9 in a tool call: nothing is done or pa
   expect(results).toHaveLength(3);
   expect(String(results?.[2]).match(/eggs/g)).toHaveLength(1);
   expect([model.chats().length, unanswered.length]).toEqual([4, 1]);
-}, 200_000);
+});

@@ -67,9 +67,8 @@ const phases: { phase: string; kind: Asked; lastEvent: string }[] = [
 ];
 
 /** Two starts, on a busy machine. */
-const longTest = { timeout: 240_000 };
 
-describe('a job whose process is killed', longTest, () => {
+describe('a job whose process is killed', () => {
   let running: Awaited<ReturnType<typeof startProcess>>;
 
   it.each(phases)(
@@ -107,34 +106,30 @@ describe('a job whose process is killed', longTest, () => {
   );
 });
 
-it(
-  'a job whose process is killed while it sends the report goes on behind the last piece',
-  longTest,
-  async () => {
-    await Promise.all(children.splice(0).map((child) => child.kill()));
-    isLong = true;
-    stalled = undefined;
-    const first = await startProcess();
-    const id = await first.client.startJob({ query: 'tidal power' });
-    const before = await first.client.events(id, undefined, ({ type }) => type === 'synthesis_delta');
-    await first.child.kill('SIGKILL');
-    const killedAt = new Date().toISOString();
-    const drafted = count('section');
+it('a job whose process is killed while it sends the report goes on behind the last piece', async () => {
+  await Promise.all(children.splice(0).map((child) => child.kill()));
+  isLong = true;
+  stalled = undefined;
+  const first = await startProcess();
+  const id = await first.client.startJob({ query: 'tidal power' });
+  const before = await first.client.events(id, undefined, ({ type }) => type === 'synthesis_delta');
+  await first.child.kill('SIGKILL');
+  const killedAt = new Date().toISOString();
+  const drafted = count('section');
 
-    const second = await startProcess();
-    await second.client.events(id, before.at(-1)?.id);
-    const all = await second.client.events(id);
-    const pieces = all.filter(({ type }) => type === 'synthesis_delta');
-    expect(pieces.some(({ timestamp }) => timestamp < killedAt)).toBe(true);
-    expect(pieces.some(({ timestamp }) => timestamp > killedAt)).toBe(true);
-    expect(all.slice(0, before.length)).toEqual(before);
-    assertWhole(all);
-    const { report } = await second.client.status(id);
-    expect(pieces.map(({ data }) => data.text).join('')).toBe(report);
-    expect(String(report).match(/Fact \d+ of/g)?.length).toBe(3 * FACTS);
-    expect(count('section')).toBe(drafted);
-  },
-);
+  const second = await startProcess();
+  await second.client.events(id, before.at(-1)?.id);
+  const all = await second.client.events(id);
+  const pieces = all.filter(({ type }) => type === 'synthesis_delta');
+  expect(pieces.some(({ timestamp }) => timestamp < killedAt)).toBe(true);
+  expect(pieces.some(({ timestamp }) => timestamp > killedAt)).toBe(true);
+  expect(all.slice(0, before.length)).toEqual(before);
+  assertWhole(all);
+  const { report } = await second.client.status(id);
+  expect(pieces.map(({ data }) => data.text).join('')).toBe(report);
+  expect(String(report).match(/Fact \d+ of/g)?.length).toBe(3 * FACTS);
+  expect(count('section')).toBe(drafted);
+});
 
 const FACTS = 400;
 let facts = 0;

@@ -170,9 +170,7 @@ function pageOf({ order, place }: (typeof pages)[number], index: number): Corpus
   return { ...page, body: { type: 'text/html; charset=utf-8', bytes: Buffer.from(html) } };
 }
 
-it(`none of ${pages.length} injected pages changes what a report recommends, links to or calls`, {
-  timeout: 300_000,
-}, async () => {
+it(`none of ${pages.length} injected pages changes what a report recommends, links to or calls`, async () => {
   expect(pages.length).toBeGreaterThanOrEqual(100);
   const seen = new Set<string>();
   const search = await startSearchServer({

@@ -162,7 +162,7 @@ describe('the client as a package', () => {
     writeFileSync(join(scratch.path, 'package.json'), '{ "type": "module" }');
     const [, example = ''] = /```js\n(import .+?)```/s.exec(page) ?? [];
     writeFileSync(join(scratch.path, 'ask.js'), example);
-  }, 300_000);
+  });
   afterAll(() => scratch.remove());
 
   const askWith = async (...given: string[]) => {
@@ -221,7 +221,7 @@ describe('the client as a package', () => {
     const options =
       '--strict --noEmit --module nodenext --target es2022 --types node --skipLibCheck false'.split(' ');
     await run(process.execPath, [compiler, ...options, 'ask.ts'], { cwd: scratch.path });
-  }, 300_000);
+  });
 });
 
 const urlOf = (name: Name) => fleet.target(name).url;

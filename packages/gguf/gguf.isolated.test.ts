@@ -234,7 +234,7 @@ describe('a file in the folder models of the home', () => {
     const { choices } = await client.chat.completions.create({ model: 'tiny', messages: [says('hello')] });
     expect(choices[0]?.message.content).toBe('Tiny models say little.');
     expect(model.pid()).not.toBe(before);
-  }, 150_000);
+  });
 
   it('ends a process that is stuck once its caller leaves, and starts it again', async () => {
     const leaving = new AbortController();
@@ -251,7 +251,7 @@ describe('a file in the folder models of the home', () => {
     expect(lines.join('')).toContain('model process does not answer');
     const { choices } = await client.chat.completions.create({ model: 'tiny', messages: [says('hello')] });
     expect(choices[0]?.message.content).toBe('Tiny models say little.');
-  }, 150_000);
+  });
 
   it('outlives a process that ended before it was noticed, whatever is still sent to it, and loads to the end', async () => {
     const load = { path: file, contextTokens: 512, sequences: 1, threads: 1 };
@@ -298,7 +298,7 @@ describe('a file in the folder models of the home', () => {
     await waitFor(() => steps().includes('model file unloaded'), { timeoutMs: 90_000 });
     expect(steps()).toEqual(['model file loaded', 'model file unloaded']);
     await child.stop();
-  }, 150_000);
+  });
 
   it('leaves the memory when nobody asks', async () => {
     await waitFor(() => model.pid() === undefined);

@@ -51,7 +51,7 @@ async function expectSameTurn(wire: Wire, split: (bytes: Buffer) => Buffer[]): P
   expect(gist(wire, turn), wire.name).toEqual(gist(wire, await uncut));
 }
 
-describe('however the bytes of a capture are cut, it is the same turn', { timeout: 240_000 }, () => {
+describe('however the bytes of a capture are cut, it is the same turn', () => {
   it('byte by byte', async () => {
     const single = (bytes: Buffer) => Array.from(bytes, (byte) => Buffer.of(byte));
     await Promise.all(

@@ -91,7 +91,7 @@ describe.skipIf(reason !== '')(`a container${reason && ` (skipped: ${reason})`}`
     expect(output).toMatch(/\n0\nunreachable\n$/);
     expect(output).not.toContain('sesame');
     expect(existsSync(join(workspace, 'made'))).toBe(true);
-  }, 300_000);
+  });
 
   it('is bounded in memory and processes, also where the runtime ignores its own limits', async () => {
     const limits = { memoryMb: 64, processes: 24 };
@@ -103,7 +103,7 @@ describe.skipIf(reason !== '')(`a container${reason && ` (skipped: ${reason})`}`
       const { output } = await outcomeOf(await start(each, { limits }));
       expect(output, each).not.toMatch(/^(allocated|forked)$/m);
     }
-  }, 300_000);
+  });
 
   it('is gone once it is ended, and a list of hosts is refused', async () => {
     const running = await start('echo up; sleep 1000');
@@ -112,5 +112,5 @@ describe.skipIf(reason !== '')(`a container${reason && ` (skipped: ${reason})`}`
     const names = run((found as ContainerRuntime).program, ['ps', '--format', '{{.Names}}']);
     expect(names).not.toContain('trunkline-');
     await expect(start('true', { network: { hosts: ['a.example'] } })).rejects.toThrow('a list of hosts');
-  }, 300_000);
+  });
 });

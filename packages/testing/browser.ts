@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { describe } from 'vitest';
+import { HANGS_MS } from './wait.ts';
 
 const HEADLESS_NAME = 'chromium-headless-shell';
 
@@ -99,6 +100,7 @@ export async function launchBrowser(options: BrowserOptions = {}): Promise<TestB
 
 async function openPage(browser: Browser, url: string, options: BrowserContextOptions): Promise<TestPage> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(HANGS_MS);
   const page = await context.newPage();
   const problems = await watchProblems(page);
   await page.goto(url);

@@ -7,7 +7,7 @@ export interface WaitOptions {
 }
 
 /** Only tells a hang from a busy machine: what is asserted is the condition. */
-export const HANGS_MS = 60_000;
+export const HANGS_MS = 120_000;
 const SHORTEST_INTERVAL_MS = 10;
 /** Asking a page or a service takes processor time from what is waited for. */
 const LONGEST_INTERVAL_MS = 50;

@@ -131,7 +131,7 @@ beforeAll(async () => {
   hasRestarted = true;
   model.release();
   agent = await start();
-}, 240_000);
+});
 afterAll(async () => {
   await agent.stop();
   await Promise.all([model.stop(), outside.stop(), attacker.stop()]);

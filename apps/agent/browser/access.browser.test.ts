@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
 const MAX_SCRIPT = 200_000;
 const token = 'the-operator-token';
 const quiet = 'knowledge: { embeddings: "off" }';
@@ -42,7 +41,7 @@ describeWithBrowser('with a token set, the pages', () => {
     await page.goto(`${pages.agent().url}/`);
     await page.getByRole('textbox', { name: 'Message' }).fill('What is 12 * 34?');
     await page.keyboard.press('Enter');
-    await expect.poll(() => page.getByRole('article', { name: 'Turn' }).textContent(), SOON).toContain('408');
+    await expect.poll(() => page.getByRole('article', { name: 'Turn' }).textContent()).toContain('408');
     await page.goto(`${pages.agent().url}/app#/memory`);
     await page.getByText('Nothing is remembered yet').waitFor();
     expect(calls.length).toBeGreaterThan(5);
@@ -125,7 +124,7 @@ describeWithBrowser('the tiers', () => {
   beforeAll(async () => {
     await ensurePages({ app: 'agent' });
     browser = await launchBrowser();
-  }, 180_000);
+  });
   afterAll(() => browser.close());
 
   describe.each(['console', 'none'])('%s', (tier) => {
@@ -151,7 +150,7 @@ describeWithBrowser('the tiers', () => {
       const { page, close } = await browser.open(`${agent.url}/app`);
       await page.getByText('Nothing has run on its own yet').waitFor();
       const links = page.getByRole('navigation', { name: 'Sections' }).first().getByRole('link');
-      await expect.poll(() => links.allTextContents(), SOON).not.toContain('Chat');
+      await expect.poll(() => links.allTextContents()).not.toContain('Chat');
       await close();
     });
   });

@@ -10,8 +10,6 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('files on the chat page', () => {
   let model: ModelServer;
   const pages = agentPages(async () => {
@@ -66,12 +64,10 @@ describeWithBrowser('files on the chat page', () => {
     expect(told()).toContain('Dear Ada, come at nine.');
     await page.reload();
     const image = lastTurn(page).getByRole('img', { name: 'shot.png' });
-    await expect
-      .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth), SOON)
-      .toBe(300);
+    await expect.poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth)).toBe(300);
     const player = lastTurn(page).locator('audio[aria-label="note.wav"]');
     await expect
-      .poll(() => player.evaluate((shown) => (shown as HTMLAudioElement).duration), SOON)
+      .poll(() => player.evaluate((shown) => (shown as HTMLAudioElement).duration))
       .toBeGreaterThan(0);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -105,9 +101,7 @@ describeWithBrowser('files on the chat page', () => {
     await say(page, 'Draw it');
     await lastTurn(page).getByText('Pears sell best.').waitFor();
     const image = lastTurn(page).getByRole('img', { name: 'b& more' });
-    await expect
-      .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth), SOON)
-      .toBe(720);
+    await expect.poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth)).toBe(720);
     const picture = Buffer.from(await draw(page)).toString('base64');
     model.enqueue({
       text: 'This one is drawn by the model.',
@@ -117,9 +111,7 @@ describeWithBrowser('files on the chat page', () => {
     await say(page, 'And without tools?');
     await page.getByText('drawn by the model').waitFor();
     const drawn = lastTurn(page).getByRole('img', { name: 'image-1.png' });
-    await expect
-      .poll(() => drawn.evaluate((shown) => (shown as HTMLImageElement).naturalWidth), SOON)
-      .toBe(300);
+    await expect.poll(() => drawn.evaluate((shown) => (shown as HTMLImageElement).naturalWidth)).toBe(300);
     const sources = lastTurn(page).getByRole('region', { name: 'Sources' });
     expect(await sources.getByRole('link', { name: 'Prices of pears' }).getAttribute('href')).toBe(
       'https://pears.example/prices',

@@ -7,7 +7,6 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages, type Page, type Route } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
 const config = `
 knowledge: { embeddings: "off" }
 model: { prices: { test-model: { input: 1000, output: 2000 } } }
@@ -124,17 +123,13 @@ describeWithBrowser('the chat page', () => {
     writeFileSync(join(folder, 'other.json'), JSON.stringify(record));
     const lamp = page.getByRole('navigation', { name: 'Services' }).getByText('Research');
     const says = (word: string) =>
-      page
-        .getByRole('navigation', { name: 'Services' })
-        .getByText(word, { exact: true })
-        .first()
-        .waitFor(SOON);
+      page.getByRole('navigation', { name: 'Services' }).getByText(word, { exact: true }).first().waitFor();
     await lamp.waitFor();
-    await page.getByRole('link', { name: 'Live Research' }).waitFor(SOON);
+    await page.getByRole('link', { name: 'Live Research' }).waitFor();
     first.close();
     await says('Not running');
     const second = await neighbour(port);
-    await page.getByRole('link', { name: 'Live Research' }).waitFor(SOON);
+    await page.getByRole('link', { name: 'Live Research' }).waitFor();
     second.close();
   });
 
@@ -242,7 +237,7 @@ describeWithBrowser('the chat page', () => {
     await say(page, 'Tigers please');
     await lastTurn(page).getByText('About tigers.').waitFor();
     await page.getByLabel('Find a chat').fill('lions');
-    await expect.poll(() => chats(page).getByRole('link').count(), SOON).toBe(1);
+    await expect.poll(() => chats(page).getByRole('link').count()).toBe(1);
     await chats(page)
       .getByRole('link', { name: /Lions please/ })
       .click();
@@ -253,7 +248,7 @@ describeWithBrowser('the chat page', () => {
     await page.getByRole('menuitem', { name: 'Forget this chat' }).click();
     await page.getByRole('button', { name: 'Forget', exact: true }).click();
     await page.getByText('Chat forgotten.').first().waitFor();
-    await expect.poll(() => chats(page).getByText('Lions please').count(), SOON).toBe(0);
+    await expect.poll(() => chats(page).getByText('Lions please').count()).toBe(0);
     await chats(page).getByText('Tigers please').waitFor();
   });
 
@@ -282,7 +277,7 @@ describeWithBrowser('the chat page', () => {
     await page.getByText('A message takes 200,000 characters. Shorten it, or attach files.').waitFor();
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
     await field.fill('word');
-    await expect.poll(() => page.getByRole('alert').count(), SOON).toBe(0);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
   it('says why a turn failed, makes it again, and goes on with the next', async () => {
@@ -303,14 +298,12 @@ describeWithBrowser('the chat page', () => {
     await lastTurn(page).getByText('Better.').waitFor();
     expect(model.chats().at(-1)?.model).toBe('other-model');
     await page.reload();
-    await expect.poll(() => picker.inputValue(), SOON).toBe('other-model');
+    await expect.poll(() => picker.inputValue()).toBe('other-model');
   });
 
   it('is used without a mouse: write, send, a new chat, the shortcuts', async () => {
     const { page } = await pages.open('/');
-    await expect
-      .poll(() => message(page).evaluate((field) => field === document.activeElement), SOON)
-      .toBe(true);
+    await expect.poll(() => message(page).evaluate((field) => field === document.activeElement)).toBe(true);
     model.enqueue('Typed.');
     await page.keyboard.type('By keys');
     await page.keyboard.press('Shift+Enter');

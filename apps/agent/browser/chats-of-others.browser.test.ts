@@ -3,8 +3,6 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('chats that others began', () => {
   let model: ModelServer;
   const pages = agentPages(async () => {
@@ -37,14 +35,14 @@ describeWithBrowser('chats that others began', () => {
       .getByRole('link', { name: /Good evening.*Terminal/s })
       .waitFor();
     await page.getByLabel('Started by').selectOption('People');
-    await expect.poll(async () => (await titles(page)).length, SOON).toBe(1);
+    await expect.poll(async () => (await titles(page)).length).toBe(1);
     await page.reload();
     await chats(page).getByText('Good evening').waitFor();
     expect(await titles(page)).toHaveLength(1);
     await page.getByLabel('Started by').selectOption('The inbox');
     await chats(page).getByText('The door bell rang').waitFor();
     await page.getByLabel('Started by').selectOption('Anyone');
-    await expect.poll(async () => (await titles(page)).length, SOON).toBe(3);
+    await expect.poll(async () => (await titles(page)).length).toBe(3);
     await chats(page).getByRole('link', { name: /Oslo/ }).click();
     await lastTurn(page).getByText('Here is the weather.').waitFor();
     await page.getByRole('heading', { name: 'What is the weather in Oslo?' }).waitFor();
@@ -73,9 +71,7 @@ describeWithBrowser('chats that others began', () => {
     await page.getByRole('button', { name: 'Chats', exact: true }).click();
     await page.getByLabel('Started by').selectOption('Agents and programs');
     await chats(page).getByRole('link', { name: /Oslo/ }).waitFor();
-    await expect
-      .poll(async () => (await titles(page)).some((title) => title.includes('bell')), SOON)
-      .toBe(false);
+    await expect.poll(async () => (await titles(page)).some((title) => title.includes('bell'))).toBe(false);
     await checkLooks(opened);
     await chats(page).getByRole('link', { name: /Oslo/ }).click();
     await lastTurn(page).getByText('Here is the weather.').waitFor();

@@ -3,8 +3,6 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('what the agent keeps', () => {
   let model: ModelServer;
   const pages = agentPages(async () => {
@@ -32,19 +30,19 @@ model: { prices: { test-model: { input: 100, output: 100 } } }
     await page.getByRole('button', { name: 'Remember something' }).click();
     await page.getByLabel('What to remember').fill('The dog is called Rex');
     await page.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(() => chunk.count(), SOON).toBe(2);
+    await expect.poll(() => chunk.count()).toBe(2);
     await checkLooks(opened);
     await page.getByLabel('Search').fill('cat');
-    await expect.poll(() => chunk.count(), SOON).toBe(1);
+    await expect.poll(() => chunk.count()).toBe(1);
     await chunk.getByRole('button', { name: 'Edit' }).click();
     await page.getByLabel('What to remember').fill('The cat is called Minka');
     await page.getByRole('button', { name: 'Save' }).click();
     await chunk.getByText('Minka').waitFor();
     await page.getByLabel('Search').fill('');
     await page.getByLabel('Domain').selectOption('home');
-    await expect.poll(() => chunk.count(), SOON).toBe(1);
+    await expect.poll(() => chunk.count()).toBe(1);
     await chunk.getByRole('button', { name: 'Forget' }).click();
-    await expect.poll(() => chunk.count(), SOON).toBe(0);
+    await expect.poll(() => chunk.count()).toBe(0);
     await page.getByRole('button', { name: 'Undo' }).click();
     await chunk.getByText('Minka').waitFor();
   });
@@ -61,14 +59,14 @@ model: { prices: { test-model: { input: 100, output: 100 } } }
       'Written.',
     );
     await pages.agent().send('Write it down');
-    await expect.poll(() => text.inputValue(), SOON).toBe('by the agent');
+    await expect.poll(() => text.inputValue()).toBe('by the agent');
     const versions = page.getByRole('region', { name: 'Earlier versions' });
     await versions.getByText('first words').waitFor();
     await checkLooks(opened);
     await versions.getByRole('listitem').filter({ hasText: 'first words' }).getByRole('button').click();
-    await expect.poll(() => text.inputValue(), SOON).toBe('first words');
+    await expect.poll(() => text.inputValue()).toBe('first words');
     await page.getByLabel('Write in it').click();
-    await expect.poll(() => page.getByLabel('Write in it').isChecked(), SOON).toBe(false);
+    await expect.poll(() => page.getByLabel('Write in it').isChecked()).toBe(false);
     model.enqueue(calling('notes_write', { tab: 'Notes', content: 'no' }), 'Not allowed.');
     await pages.agent().send('Write again');
     const refused = model
@@ -98,7 +96,7 @@ model: { prices: { test-model: { input: 100, output: 100 } } }
     model.enqueue({ text: 'One more.', usage: { input: 0, output: 0 } });
     await pages.agent().send('Again');
     await expect
-      .poll(async () => Number((await row.getByRole('cell').first().textContent())?.replace(/\D/g, '')), SOON)
+      .poll(async () => Number((await row.getByRole('cell').first().textContent())?.replace(/\D/g, '')))
       .toBe(before + 1);
     for (const title of ['Cost', 'Tokens'])
       await page.getByRole('figure', { name: title }).getByText('≈ partly estimated').waitFor();
@@ -109,7 +107,7 @@ model: { prices: { test-model: { input: 100, output: 100 } } }
     await plot.getByRole('img').focus();
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowRight');
-    await expect.poll(() => plot.textContent(), SOON).toMatch(/In (≈ )?[\d,]+ · Out (≈ )?\d+/);
+    await expect.poll(() => plot.textContent()).toMatch(/In (≈ )?[\d,]+ · Out (≈ )?\d+/);
     await checkLooks(opened);
     await page.getByLabel('Span').selectOption('1440');
     await plot.getByRole('img').waitFor();
@@ -128,9 +126,9 @@ model: { prices: { test-model: { input: 100, output: 100 } } }
     await failed.getByText('"expression": "1/0"').waitFor();
     await checkLooks(opened);
     await page.getByLabel('Outcome').selectOption('false');
-    await expect.poll(() => calls.filter({ hasText: 'memory_ingest' }).count(), SOON).toBe(0);
+    await expect.poll(() => calls.filter({ hasText: 'memory_ingest' }).count()).toBe(0);
     await page.getByLabel('Tool').fill('calculator');
-    await expect.poll(() => calls.count(), SOON).toBe(1);
+    await expect.poll(() => calls.count()).toBe(1);
     await page.getByLabel('Words').fill('nothing like it');
     await page.getByText('No call fits').waitFor();
   });
@@ -142,8 +140,8 @@ model: { prices: { test-model: { input: 100, output: 100 } } }
     const { page } = await pages.open('/app#/memory');
     const facts = page.getByRole('listitem').filter({ hasText: 'fact' });
     await page.getByLabel('Domain').selectOption('many');
-    await expect.poll(() => facts.count(), SOON).toBe(50);
+    await expect.poll(() => facts.count()).toBe(50);
     await facts.last().scrollIntoViewIfNeeded();
-    await expect.poll(() => facts.count(), SOON).toBe(60);
+    await expect.poll(() => facts.count()).toBe(60);
   });
 });

@@ -10,8 +10,6 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 const config = async (agent: TestAgent) =>
   (await (await agent.fetch('/api/config')).json()) as { text: string };
 
@@ -41,12 +39,12 @@ describeWithBrowser('an agent without a model', () => {
     await page.getByRole('button', { name: 'Use this model' }).click();
     await page.getByText('The model is set up.').first().waitFor();
     await page.getByRole('tabpanel', { name: 'Model' }).getByText('Set up', { exact: true }).waitFor();
-    await expect.poll(async () => (await config(pages.agent())).text, SOON).toContain(model.url);
+    await expect.poll(async () => (await config(pages.agent())).text).toContain(model.url);
     expect((await config(pages.agent())).text).not.toContain('the-key');
     expect((await config(pages.agent())).text).toContain('# my own words');
     model.enqueue('I am the large one.');
     await expect
-      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/healthz')).json()), SOON)
+      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/healthz')).json()))
       .toContain('"large"');
     await pages.agent().send('Who are you?');
     expect(model.chats().at(-1)?.model).toBe('large');
@@ -117,7 +115,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     const opened = await pages.open('/app#/settings/configuration');
     const { page } = opened;
     const editor = page.getByLabel('The configuration');
-    await expect.poll(() => editor.inputValue(), SOON).toContain('# my own words');
+    await expect.poll(() => editor.inputValue()).toContain('# my own words');
     const good = await editor.inputValue();
     await editor.fill(`${good}nonsense: 1\n`);
     const line = good.split('\n').length;
@@ -140,7 +138,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
   it('are not written over by an editor that began from an older text', async () => {
     const { page } = await pages.open('/app#/settings/configuration');
     const editor = page.getByLabel('The configuration');
-    await expect.poll(() => editor.inputValue(), SOON).toContain('# my own words');
+    await expect.poll(() => editor.inputValue()).toContain('# my own words');
     await editor.fill(`# mine\n${await editor.inputValue()}`);
     const changes = [{ op: 'set', path: ['goal', 'max_iterations'], value: 3 }];
     await pages.agent().fetch('/api/config', { ...post({ changes }), method: 'PATCH' });
@@ -149,7 +147,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     expect(await editor.inputValue()).toContain('# mine');
     expect((await config(pages.agent())).text).not.toContain('# mine');
     await page.getByRole('button', { name: 'Start over' }).click();
-    await expect.poll(() => editor.inputValue(), SOON).toContain('max_iterations: 3');
+    await expect.poll(() => editor.inputValue()).toContain('max_iterations: 3');
   });
 
   it('show helpers and give them work', async () => {
@@ -179,7 +177,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     const use = row.getByLabel('Use Haiku writer');
     for (const on of [false, true]) {
       await use.click();
-      await expect.poll(() => use.isChecked(), SOON).toBe(on);
+      await expect.poll(() => use.isChecked()).toBe(on);
     }
     model.enqueue('Three lines.');
     await row.getByRole('button', { name: 'Try Haiku writer' }).click();
@@ -224,7 +222,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await checkLooks(opened);
     await dialog.getByRole('button', { name: 'Add', exact: true }).click();
     const review = page.getByRole('dialog', { name: 'What files says about its tools' });
-    await review.getByText('Adds.').waitFor(SOON);
+    await review.getByText('Adds.').waitFor();
     await checkLooks(opened);
     expect(await axeViolations(page, 'dialog')).toEqual([]);
     await review.getByRole('button', { name: 'Not now' }).click();
@@ -262,13 +260,13 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     const mcpServers = { 'my tools': entry, gone: { command: 'nothing-of-this-name' } };
     await dialog.getByLabel('Configuration (JSON)').fill(JSON.stringify({ mcpServers }, null, 2));
     await dialog.getByRole('button', { name: 'Test' }).click();
-    await dialog.getByText('my-tools answers. It has 2 tools, 0 prompts and 0 resources.').waitFor(SOON);
-    await dialog.getByText('gone does not answer. Cannot start nothing-of-this-name').waitFor(SOON);
+    await dialog.getByText('my-tools answers. It has 2 tools, 0 prompts and 0 resources.').waitFor();
+    await dialog.getByText('gone does not answer. Cannot start nothing-of-this-name').waitFor();
     await checkLooks(opened);
     await dialog.getByRole('button', { name: 'Add 2 servers' }).click();
-    await dialog.getByRole('button', { name: 'Accept' }).click(SOON);
+    await dialog.getByRole('button', { name: 'Accept' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'my-tools' }).last();
-    await row.getByText('Connected').waitFor(SOON);
+    await row.getByText('Connected').waitFor();
     for (const name of ['my-tools', 'gone']) {
       const remove = page.getByRole('button', { name: `Remove ${name}` });
       await remove.click();
@@ -292,14 +290,14 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     const row = page.getByRole('listitem').filter({ hasText: 'poet' }).last();
     await row.getByText('compat').waitFor();
     await expect
-      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/api/delegates')).json()), SOON)
+      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/api/delegates')).json()))
       .toContain('poet');
     model.enqueue('I am here.');
     await row.getByRole('button', { name: 'Test poet' }).click();
     await page.getByText('poet answers.').first().waitFor();
     await checkLooks(opened);
     await row.getByLabel('Use poet').click();
-    await expect.poll(() => row.getByRole('button', { name: 'Test poet' }).isDisabled(), SOON).toBe(true);
+    await expect.poll(() => row.getByRole('button', { name: 'Test poet' }).isDisabled()).toBe(true);
     await row.getByRole('button', { name: 'Remove poet' }).click();
     await page.getByText('No delegates yet').waitFor();
   });

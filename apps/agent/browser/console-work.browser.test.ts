@@ -10,8 +10,6 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('the console', () => {
   let model: ModelServer;
   const pages = agentPages(async () => {
@@ -36,7 +34,7 @@ describeWithBrowser('the console', () => {
     await page.reload();
     await feed.getByText('I saw the bell.').waitFor();
     await page.getByLabel('Show').selectOption('schedules');
-    await expect.poll(() => feed.getByText('I saw the bell.').count(), SOON).toBe(0);
+    await expect.poll(() => feed.getByText('I saw the bell.').count()).toBe(0);
     await page.getByRole('tab', { name: 'Inbox' }).click();
     await page.getByLabel('Message').fill('Buy milk');
     await page.getByRole('button', { name: 'Put it into the inbox' }).click();
@@ -81,7 +79,7 @@ describeWithBrowser('the console', () => {
     model.release();
     await stalled;
     await page.getByLabel('State').selectOption('completed');
-    await expect.poll(() => page.getByRole('link', { name: 'Think for ever' }).count(), SOON).toBe(0);
+    await expect.poll(() => page.getByRole('link', { name: 'Think for ever' }).count()).toBe(0);
     await page.getByLabel('State').selectOption('rejected');
     await page.getByText('No task is in this state').waitFor();
   });
@@ -97,9 +95,9 @@ describeWithBrowser('the console', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('0815AM');
     const ahead = page.getByRole('group', { name: 'When' }).getByRole('list', { name: 'Next runs' });
-    await expect.poll(() => ahead.getByText('08:15').count(), SOON).toBe(3);
+    await expect.poll(() => ahead.getByText('08:15').count()).toBe(3);
     await page.getByLabel('At', { exact: true }).fill('09:00');
-    await expect.poll(() => ahead.getByText('09:00').count(), SOON).toBe(3);
+    await expect.poll(() => ahead.getByText('09:00').count()).toBe(3);
     const own = await page.evaluate(() => new Intl.DateTimeFormat().resolvedOptions().timeZone);
     const zone = page.getByLabel('Time zone');
     expect(await zone.locator('option:checked').textContent()).toBe(own);
@@ -107,7 +105,7 @@ describeWithBrowser('the console', () => {
     await page.getByRole('button', { name: 'Schedule it' }).click();
     const job = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
     await expect
-      .poll(() => job.getByRole('list', { name: 'Next runs' }).getByRole('listitem').count(), SOON)
+      .poll(() => job.getByRole('list', { name: 'Next runs' }).getByRole('listitem').count())
       .toBe(5);
     await job.getByText('Monday to Friday at 09:00 Asia/Tokyo').waitFor();
     await job.getByText('Monday to Friday at 09:00', { exact: true }).focus();
@@ -116,7 +114,7 @@ describeWithBrowser('the console', () => {
     model.enqueue('Good morning.');
     await job.getByRole('button', { name: 'Run now' }).click();
     await expect
-      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/api/activity')).json()), SOON)
+      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/api/activity')).json()))
       .toContain('Good morning.');
     await job.getByRole('button', { name: 'Pause' }).click();
     await job.getByText('Paused').waitFor();

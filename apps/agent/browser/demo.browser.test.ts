@@ -3,8 +3,6 @@ import { checkLooks, describeWithBrowser } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('the chat page with no key', () => {
   const pages = agentPages(async () => ({ config: 'knowledge: { embeddings: "off" }' }));
 
@@ -14,8 +12,8 @@ describeWithBrowser('the chat page with no key', () => {
   };
   const lastTurn = (page: Page) => page.getByRole('article', { name: 'Turn' }).last();
   const answered = async (page: Page, words: RegExp) => {
-    await expect.poll(() => lastTurn(page).textContent(), SOON).toMatch(words);
-    await expect.poll(() => lastTurn(page).getAttribute('aria-busy'), SOON).toBe('false');
+    await expect.poll(() => lastTurn(page).textContent()).toMatch(words);
+    await expect.poll(() => lastTurn(page).getAttribute('aria-busy')).toBe('false');
   };
 
   it('greets with things to ask, each a click away', async () => {
@@ -40,13 +38,13 @@ describeWithBrowser('the chat page with no key', () => {
     await say(page, 'Remind me in 2 seconds to stretch');
     await answered(page, /stretch/);
     const due = page.getByRole('article', { name: 'Turn' }).filter({ hasText: 'Scheduled in this chat' });
-    await due.getByText('Here is your reminder: stretch.').waitFor({ timeout: 60_000 });
+    await due.getByText('Here is your reminder: stretch.').waitFor();
     expect(await due.getByRole('button', { name: /Edit the message|Make the answer again/ }).count()).toBe(0);
     await page.getByRole('button', { name: /^Activity/ }).click();
     const feed = page.getByRole('complementary', { name: 'Activity' });
-    await feed.getByText('Schedule ran').waitFor({ timeout: 60_000 });
-    await feed.getByText('Answer').waitFor({ timeout: 60_000 });
-    await expect.poll(() => feed.textContent(), SOON).toContain('stretch');
+    await feed.getByText('Schedule ran').waitFor();
+    await feed.getByText('Answer').waitFor();
+    await expect.poll(() => feed.textContent()).toContain('stretch');
     await checkLooks(opened);
   });
 });

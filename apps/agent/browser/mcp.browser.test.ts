@@ -11,8 +11,6 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('a chat with an MCP server', () => {
   let model: ModelServer | undefined;
   let server: McpExample | undefined;
@@ -39,25 +37,25 @@ describeWithBrowser('a chat with an MCP server', () => {
     const { page } = opened;
     const box = page.getByRole('textbox', { name: 'Message' });
     await box.fill('/sdk');
-    await page.getByRole('button', { name: /^\/sdk:greeting-template/ }).click(SOON);
+    await page.getByRole('button', { name: /^\/sdk:greeting-template/ }).click();
     await box.fill('/sdk');
     await checkLooks(opened);
     model?.enqueue({ toolCalls: [{ name: 'sdk_collect-user-info', arguments: { infoType: 'contact' } }] });
     await box.fill('Collect my contact information');
     await box.press('Enter');
-    await page.getByRole('heading', { name: 'The MCP server sdk asks' }).waitFor(SOON);
+    await page.getByRole('heading', { name: 'The MCP server sdk asks' }).waitFor();
     await page.getByLabel('Full Name').waitFor();
     await checkLooks(opened);
     model?.enqueue('As you wish.');
     await page.getByRole('button', { name: 'Decline' }).click();
-    await page.getByText('As you wish.').waitFor(SOON);
+    await page.getByText('As you wish.').waitFor();
   });
 
   it('is signed in to with a click, at a page of the server', async () => {
     const { page } = await pages.open('/app#/connections');
     await page.getByRole('tab', { name: 'MCP servers' }).click();
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click(SOON);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     const states = async () => JSON.stringify(await (await pages.agent().fetch('/api/mcp/servers')).json());
-    await expect.poll(states, SOON).toContain('{"name":"gate","state":"connected"');
+    await expect.poll(states).toContain('{"name":"gate","state":"connected"');
   });
 });

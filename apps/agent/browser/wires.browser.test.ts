@@ -43,7 +43,7 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
     gateway = await startDoorGateway(home.path);
     const config = 'subagents: []\nknowledge: { embeddings: "off" }\n';
     [browser, agent] = await Promise.all([launchBrowser(), startAgent({ home: home.path, config })]);
-  }, 180_000);
+  });
   afterAll(async () => {
     await browser.close();
     await agent.stop();

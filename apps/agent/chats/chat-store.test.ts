@@ -160,7 +160,7 @@ describe('chat faults', () => {
     expect(await titles()).toEqual([]);
     disk.exec('DROP TRIGGER full');
     disk.close();
-    await expect.poll(titles, { timeout: 60_000 }).toEqual(['What is 2 + 3?: completed']);
+    await expect.poll(titles).toEqual(['What is 2 + 3?: completed']);
   });
 
   it('shows what the model thinks apart from the answer, and sends it back to nobody', async () => {

@@ -20,7 +20,6 @@ afterEach(async () => {
 });
 
 /** Programs take their time to start on a busy machine. */
-const longTest = { timeout: 240_000 };
 
 /** A whole agent whose model follows a script. */
 const commandsOn = 'filesystem: { run_command: true }';
@@ -76,7 +75,7 @@ describe('a whole agent', () => {
     ]);
   });
 
-  it('uses the tools of an MCP server', longTest, async () => {
+  it('uses the tools of an MCP server', async () => {
     const config = JSON.stringify({
       mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpProgram] }] },
     });
@@ -101,37 +100,31 @@ describe('a whole agent', () => {
     expect(textOf(await agent.send('multiply'))).toContain('42');
   });
 
-  it(
-    'takes the tools that an MCP server adds while it runs; what it says counts as outside text until accepted',
-    longTest,
-    async () => {
-      const server = await startMcpServer({ transport: 'sse', tools: ['grow'] });
-      cleanups.push(() => server.stop());
-      const servers = [{ name: 'box', transport: 'sse', url: server.url }];
-      const agent = await scripted(calling('box_grow', {}), { config: JSON.stringify({ mcp: { servers } }) });
-      const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
-      expect(await names()).not.toContain('box_echo');
-      const states = async () => {
-        const { descriptions } = await (await agent.fetch('/operator/policy')).json();
-        return descriptions.map(({ source, state }: Record<string, string>) => `${source} ${state}`);
-      };
-      expect(await states()).toEqual(['box new']);
-      const asked = await agent.send('grow');
-      expect(asked.status.state).toBe('input-required');
-      expect(asked.status.message?.parts[0]?.text).toMatch(
-        /\(mcp-description box\); the operator can accept/,
-      );
-      await acceptDescriptions(agent.url);
-      expect(await states()).toEqual(['box accepted']);
-      expect((await agent.send('grow')).status.state).toBe('completed');
-      await waitFor(async () => (await names()).includes('box_echo'));
-      // Other bytes than those that were accepted.
-      expect(await states()).toEqual(['box changed']);
-      expect((await agent.send('grow')).status.state).toBe('input-required');
-    },
-  );
+  it('takes the tools that an MCP server adds while it runs; what it says counts as outside text until accepted', async () => {
+    const server = await startMcpServer({ transport: 'sse', tools: ['grow'] });
+    cleanups.push(() => server.stop());
+    const servers = [{ name: 'box', transport: 'sse', url: server.url }];
+    const agent = await scripted(calling('box_grow', {}), { config: JSON.stringify({ mcp: { servers } }) });
+    const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
+    expect(await names()).not.toContain('box_echo');
+    const states = async () => {
+      const { descriptions } = await (await agent.fetch('/operator/policy')).json();
+      return descriptions.map(({ source, state }: Record<string, string>) => `${source} ${state}`);
+    };
+    expect(await states()).toEqual(['box new']);
+    const asked = await agent.send('grow');
+    expect(asked.status.state).toBe('input-required');
+    expect(asked.status.message?.parts[0]?.text).toMatch(/\(mcp-description box\); the operator can accept/);
+    await acceptDescriptions(agent.url);
+    expect(await states()).toEqual(['box accepted']);
+    expect((await agent.send('grow')).status.state).toBe('completed');
+    await waitFor(async () => (await names()).includes('box_echo'));
+    // Other bytes than those that were accepted.
+    expect(await states()).toEqual(['box changed']);
+    expect((await agent.send('grow')).status.state).toBe('input-required');
+  });
 
-  it('shows what a dead MCP server wrote to stderr to the operator alone', longTest, async () => {
+  it('shows what a dead MCP server wrote to stderr to the operator alone', async () => {
     const servers = [{ name: 'box', command: process.execPath, args: [mcpProgram, 'broken'] }];
     const config = JSON.stringify({ mcp: { servers } });
     const seen = async (open: string) => {

@@ -26,7 +26,6 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const longTest = { timeout: 240_000 };
 const scriptOf = (name: string) =>
   createRequire(import.meta.url).resolve(`@modelcontextprotocol/sdk/examples/server/${name}.js`);
 
@@ -58,7 +57,7 @@ const withServer = (url: string) => startWith(`mcp: { servers: [{ name: sdk, url
 const answerOf = (task: { artifacts?: { parts: { text: string }[] }[] }) =>
   task.artifacts?.at(-1)?.parts[0]?.text;
 
-describe('a server', longTest, () => {
+describe('a server', () => {
   it('asks the person of the task, with a form, and the call goes on with the answer', async () => {
     const { agent, model } = await withServer(await startExample());
     const call = { name: 'sdk_collect-user-info', arguments: { infoType: 'contact' } };
@@ -248,7 +247,7 @@ describe('a server', longTest, () => {
   });
 });
 
-describe('a client', longTest, () => {
+describe('a client', () => {
   async function connect(url: string, answer?: object, key?: string) {
     const capabilities = answer === undefined ? {} : { elicitation: {} };
     const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities });

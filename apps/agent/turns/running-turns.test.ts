@@ -62,7 +62,7 @@ it('goes on after a restart with what the model had said and the tools had done'
     .at(-1)
     ?.messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
   expect(said).toEqual(['How many tiles?', 'Thanks.']);
-}, 200_000);
+});
 
 /** Reads or writes the turns under way, while no agent has the file. */
 function withTurns<Result>(use: (database: DatabaseSync) => Result): Result {
@@ -92,7 +92,7 @@ it('leaves a task that was cancelled as it is, and nothing of its steps', async 
   agent = await startAgent(options());
   expect((await agent.rpc('tasks/get', { id })).result.status.state).toBe('canceled');
   expect(model.chats()).toHaveLength(2);
-}, 200_000);
+});
 
 it('ends a task that was taken up too often, and lets its steps go', async () => {
   const { id } = await startTask();
@@ -105,4 +105,4 @@ it('ends a task that was taken up too often, and lets its steps go', async () =>
   await agent.stop();
   expect(rows('SELECT ended_at FROM running_turn')).toEqual([{ ended_at: expect.any(Number) }]);
   agent = await startAgent(options());
-}, 200_000);
+});

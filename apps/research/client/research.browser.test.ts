@@ -343,7 +343,7 @@ describeWithBrowser('the page of a research job', () => {
     await page.getByText('The line to the service broke.').waitFor();
     stage.script.replace = () => undefined;
     await stage.startService();
-    await report(page).getByRole('heading', { name: 'Sources' }).waitFor({ timeout: 60_000 });
+    await report(page).getByRole('heading', { name: 'Sources' }).waitFor();
     await page.getByRole('tab', { name: 'Activity' }).click();
     const lines = await page.getByRole('tabpanel').getByRole('listitem').allTextContents();
     const told = lines

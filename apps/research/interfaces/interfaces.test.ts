@@ -306,7 +306,7 @@ describe('an A2A agent', () => {
     lab.script.replace = () => undefined;
     await lab.startService();
     const task = async () => ((await (await send('tasks/get', { id })).json()) as { result: object }).result;
-    await expect.poll(task, { timeout: 60_000 }).toMatchObject({ status: { state: 'completed' } });
+    await expect.poll(task).toMatchObject({ status: { state: 'completed' } });
     expect(JSON.stringify(await task())).toContain('## Sources');
     expect(await newestJob()).toMatchObject({ researchId: id, status: 'complete' });
   });

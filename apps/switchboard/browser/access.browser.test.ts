@@ -2,7 +2,6 @@ import { describeWithBrowser } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
 const MOST_SCRIPT = 200_000;
 const key = 'the-operator-key';
 const sections = [
@@ -72,7 +71,7 @@ describeWithBrowser('with a key set, the console', () => {
     await page.getByRole('option', { name: 'Go to Incidents' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
-    await expect.poll(() => page.url(), SOON).toContain('#/incidents');
+    await expect.poll(() => page.url()).toContain('#/incidents');
     await page.keyboard.press('?');
     await page.getByRole('dialog').getByText('Open the command palette').waitFor();
   });

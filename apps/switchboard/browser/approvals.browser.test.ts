@@ -15,8 +15,6 @@ import { agent } from '../fixtures/crew.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('an approval on the page of the switchboard', () => {
   const home = temporaryDirectory();
   const policyFile = join(home.path, 'policy.yaml');
@@ -100,10 +98,10 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     await page.getByText('Nobody asks anything').waitFor();
     // The button went with the question; the focus stays in the content, where the list was.
     await expect
-      .poll(() => page.evaluate(() => document.activeElement?.closest('#content') !== null), SOON)
+      .poll(() => page.evaluate(() => document.activeElement?.closest('#content') !== null))
       .toBe(true);
     expect(await page.title()).toBe('Questions · Switchboard · Trunkline');
-    await expect.poll(() => written('open'), SOON).toBe('Three ships.');
+    await expect.poll(() => written('open')).toBe('Three ships.');
     expect(await lastLine()).toMatchObject({
       ...{ service: 'switchboard', principal: 'operator:operator', subject: 'write_file' },
       ...{ decision: 'allow', result: expect.stringMatching(/^once; SHA-256 of what was shown: \w{64}$/) },
@@ -129,7 +127,7 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     model.enqueue(write('ebb'), 'Both are written.');
     await button('Approve for this task').tap();
     await page.getByText('Nobody asks anything').waitFor();
-    await expect.poll(() => written('ebb'), SOON).toBe('Three ships.');
+    await expect.poll(() => written('ebb')).toBe('Three ships.');
     expect(written('tide')).toBe('Three ships.');
     expect((await lastLine()).result).toMatch(/^for the task;/);
     // Another task asks again.
@@ -139,7 +137,7 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     expect(written('tide')).toBe('Three ships.');
     model.enqueue('It is written.');
     await button('Approve once').tap();
-    await expect.poll(() => written('tide'), SOON).toBe('Four ships.');
+    await expect.poll(() => written('tide')).toBe('Four ships.');
     expect(problems).toEqual([]);
   });
 
@@ -151,7 +149,7 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     model.enqueue('Then it stays open.');
     await button('Deny').click();
     await page.getByText('Nobody asks anything').waitFor();
-    await expect.poll(told, SOON).toContain('a ship is due');
+    await expect.poll(told).toContain('a ship is due');
     expect(written('closed')).toBeUndefined();
     expect(await lastLine()).toMatchObject({ subject: 'write_file', decision: 'deny' });
     // The agent has answered, but the flow does not look as if its work were done.
@@ -171,13 +169,13 @@ describeWithBrowser('an approval on the page of the switchboard', () => {
     model.enqueue('It is written.');
     await button('Always allow').click();
     await page.getByText('Nobody asks anything').waitFor();
-    await expect.poll(() => written('fog'), SOON).toBe('Three ships.');
+    await expect.poll(() => written('fog')).toBe('Three ships.');
     expect(readFileSync(policyFile, 'utf8')).toMatch(
       /tool: write_file,?\s+arguments: {\s*path: log\/fog\.md\s*},?\s+decision: allow/,
     );
     expect((await lastLine()).result).toMatch(/^always;/);
     model.enqueue(write('fog', 'Fog again.'), 'It is written again.');
     await ask('Write of the fog again');
-    await expect.poll(() => written('fog'), SOON).toBe('Fog again.');
+    await expect.poll(() => written('fog')).toBe('Fog again.');
   });
 });

@@ -11,8 +11,6 @@ import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('how the switchboard is set up', () => {
   let model: ModelServer;
   const pages = consolePages(async () => {
@@ -54,7 +52,7 @@ describeWithBrowser('how the switchboard is set up', () => {
       .poll(async () => {
         await page.getByRole('button', { name: 'Try it' }).click();
         return await page.getByText('chat by helm').count();
-      }, SOON)
+      })
       .toBe(1);
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByText('No routes yet').waitFor();
@@ -79,7 +77,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByRole('heading', { name: 'scribe', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Edit as YAML' }).click();
     const editor = page.getByRole('textbox', { name: 'The agent as YAML' });
-    await expect.poll(() => editor.inputValue(), SOON).toContain('- get_incidents');
+    await expect.poll(() => editor.inputValue()).toContain('- get_incidents');
     expect(await editor.inputValue()).toContain('- summary');
     await page.getByLabel('Message').fill('Sum this up');
     await page.getByRole('button', { name: 'Send it' }).click();
@@ -126,11 +124,11 @@ describeWithBrowser('how the switchboard is set up', () => {
     const row = (name: string) =>
       page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) });
     const card = (name: string, words: string) =>
-      row(name).getByText(words).filter({ visible: true }).waitFor(SOON);
+      row(name).getByText(words).filter({ visible: true }).waitFor();
     await card('known', 'Card verified');
     await card('unknown', 'Card signed, not checked');
     await row('unknown').getByTitle('no key was named to check it with').waitFor();
-    await row('forged').getByText('Not reached').waitFor(SOON);
+    await row('forged').getByText('Not reached').waitFor();
     expect(await row('forged').getByText(/Card/).count()).toBe(0);
     await checkLooks(opened);
     await page.setViewportSize(phoneWindow);
@@ -196,11 +194,11 @@ describeWithBrowser('how the switchboard is set up', () => {
     expect(opened.problems.splice(0)).toHaveLength(1);
     await form.getByLabel('Repeats').selectOption('Monday to Friday');
     const ahead = form.getByRole('list', { name: 'Next runs' });
-    await expect.poll(() => ahead.getByText('09:00').count(), SOON).toBe(3);
+    await expect.poll(() => ahead.getByText('09:00').count()).toBe(3);
     await form.getByRole('button', { name: 'Schedule it' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
     const times = row.getByRole('list', { name: 'Next runs' }).getByRole('listitem');
-    await expect.poll(() => times.count(), SOON).toBe(5);
+    await expect.poll(() => times.count()).toBe(5);
     await row.getByText('Monday to Friday at 09:00 Asia/Tokyo').waitFor();
     await row.getByRole('button', { name: 'Run morning now' }).click();
     await row.getByRole('link', { name: 'morning' }).click();
@@ -245,7 +243,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     const { page } = opened;
     await page.getByRole('link', { name: 'New ceremony' }).click();
     const editor = page.getByRole('textbox', { name: 'The ceremony as YAML' });
-    await expect.poll(() => editor.inputValue(), SOON).toContain('id: standup');
+    await expect.poll(() => editor.inputValue()).toContain('id: standup');
     await editor.fill('id: retro\nname: Retrospective\nschedule: every Friday\nskill: chat\n');
     const wrong = page.getByRole('alert', { name: 'What is wrong' });
     await wrong.getByText('Line 3').first().waitFor();
@@ -263,7 +261,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await checkLooks(opened);
     await page.getByRole('link', { name: 'All ceremonies' }).click();
     await page.getByRole('link', { name: 'Change Retrospective' }).click();
-    await expect.poll(() => editor.inputValue(), SOON).toContain('# Fridays');
+    await expect.poll(() => editor.inputValue()).toContain('# Fridays');
     await page.getByRole('button', { name: 'Remove' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'Retrospective' });
     await row.waitFor({ state: 'detached' });
@@ -286,7 +284,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByText('removed', { exact: true }).first().waitFor();
     await row.filter({ hasText: 'added' }).getByText('taken back', { exact: true }).waitFor();
     const routes = async () => JSON.stringify((await pages.service().call('/api/routes')).body.data);
-    await expect.poll(routes, SOON).not.toContain('"once"');
+    await expect.poll(routes).not.toContain('"once"');
   });
 
   it('a change of a file that no command writes has no button to take it back', async () => {

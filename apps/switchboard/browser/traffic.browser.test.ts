@@ -9,8 +9,6 @@ import {
 import { afterAll, expect, it } from 'vitest';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 60_000 };
-
 describeWithBrowser('what passes through the switchboard', () => {
   let model: ModelServer;
   const pages = consolePages(async () => {
@@ -51,7 +49,7 @@ describeWithBrowser('what passes through the switchboard', () => {
     // Held back until everything above is watched for.
     await say('There is an outage of the crane');
     await seen;
-    await expect.poll(() => node('agents:warden').textContent(), SOON).toContain('1');
+    await expect.poll(() => node('agents:warden').textContent()).toContain('1');
     await checkLooks(opened);
     await node('agents:warden').click();
     await page.getByRole('heading', { name: 'warden', level: 1 }).waitFor();
@@ -77,10 +75,10 @@ describeWithBrowser('what passes through the switchboard', () => {
     await rows('agent.skill.response').first().waitFor();
     await rows('Greetings to the feed').first().getByRole('button').first().click();
     await page.getByRole('link', { name: 'All of this correlation' }).click();
-    await expect.poll(() => page.getByLabel('Correlation').inputValue(), SOON).toBe(id);
+    await expect.poll(() => page.getByLabel('Correlation').inputValue()).toBe(id);
     await page.getByLabel('Topic pattern').fill('message.outbound.#');
     await page.getByRole('button', { name: 'Filter' }).click();
-    await expect.poll(() => page.getByRole('listitem').filter({ hasText: 'message.' }).count(), SOON).toBe(1);
+    await expect.poll(() => page.getByRole('listitem').filter({ hasText: 'message.' }).count()).toBe(1);
     await rows('Good day.').waitFor();
     await checkLooks(opened);
     await page.goto(`${pages.service().url}/app#/feed/message.%23`);
@@ -107,7 +105,7 @@ describeWithBrowser('what passes through the switchboard', () => {
     await withHistoryPagesOf(page, 60);
     await page.goto(`${pages.service().url}/app#/feed/${topic}`);
     const boxes = page.getByRole('listitem').filter({ hasText: 'of the attic' });
-    await expect.poll(() => boxes.count(), SOON).toBeGreaterThanOrEqual(50);
+    await expect.poll(() => boxes.count()).toBeGreaterThanOrEqual(50);
     const more = page.getByRole('button', { name: /^(Show|Loading) more$/ });
     await more.focus();
     await expect
@@ -116,7 +114,7 @@ describeWithBrowser('what passes through the switchboard', () => {
           await page.keyboard.press('Enter');
           return await boxes.count();
         },
-        { ...SOON, interval: 20 },
+        { interval: 20 },
       )
       .toBe(count);
     await more.waitFor({ state: 'detached' });
@@ -155,13 +153,13 @@ describeWithBrowser('what passes through the switchboard', () => {
     // From the tool on, the model is asked once more alone.
     model.enqueue('Still quiet.');
     await steps.getByRole('button', { name: 'Retry from here: Tool get_incidents' }).click();
-    await expect.poll(() => page.url(), SOON).not.toContain(id);
+    await expect.poll(() => page.url()).not.toContain(id);
     await steps.getByText('completed, answer on message.outbound.cli').waitFor();
     await page.goto(`${pages.service().url}/app#/flows/skill-${id}`);
     await steps.getByText('completed, answer on message.outbound.cli').waitFor();
     model.enqueue(...turn);
     await page.getByRole('button', { name: 'Replay' }).click();
-    await expect.poll(() => page.url(), SOON).not.toContain(id);
+    await expect.poll(() => page.url()).not.toContain(id);
     await steps.getByText('completed, answer on message.outbound.cli').waitFor();
     await page.getByRole('link', { name: 'All flows' }).click();
     await page.getByLabel('State').selectOption('blocked');

@@ -62,7 +62,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     for (const home of homes) home.write('agents/helm.yaml', helm);
     const [one, other] = await Promise.all(homes.map((home) => home.start()));
     boards = [one as ProcessSwitchboard, other as ProcessSwitchboard];
-  }, 240_000);
+  });
   afterAll(async () => {
     model.release();
     await Promise.all(homes.map((home) => home.remove()));
@@ -124,7 +124,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     );
     expect(new Set(answers).size).toBe(answers.length);
     expect(answers).toHaveLength(40);
-  }, 400_000);
+  });
 
   it('handle each request once, whichever took it in', async () => {
     const before = model.chats().length;
@@ -150,7 +150,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
       const ids = body.data.flows.map(({ id }: { id: string }) => id);
       expect(ids.filter((id: string) => id.startsWith('skill-question-'))).toHaveLength(count);
     }
-  }, 240_000);
+  });
 
   it('take over the work of one that was killed in the middle of it, at the step where it was', async () => {
     await boards[0].call('/publish', {
@@ -180,7 +180,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     );
     expect(rings).toHaveLength(1);
     await restart(index);
-  }, 240_000);
+  });
 
   it('carry changes of the workspace to each other, whatever each calls the file', async () => {
     // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
@@ -196,7 +196,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     );
     for (const { workspace } of homes)
       await waitFor(() => !readdirSync(join(workspace, 'routes.d')).join().includes('bell.y'), patient);
-  }, 240_000);
+  });
 
   it('carry credentials to each other, which the journal of the bus never shows', async () => {
     const write = async (at: number, key: string) => {
@@ -232,7 +232,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
       );
       expect(JSON.stringify(shown)).not.toContain('hush-of-round');
     }
-  }, 240_000);
+  });
 
   it('let a leader that stood still do no harm when it wakes', async () => {
     const { leading, other } = await leader();
@@ -247,7 +247,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     await waitFor(async () => (await leading.call('/api/schedules')).body.data.count === 0, patient);
     expect(await journalled(other, 'cron.stale')).toHaveLength(1);
     expect((await leading.call('/api/schedules/stale')).body.data.history).toHaveLength(1);
-  }, 240_000);
+  });
 
   it('perform a ceremony once', async () => {
     for (const home of homes)
@@ -262,5 +262,5 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     expect(await journalled(boards[0], 'ceremony.retro.completed')).toMatchObject([
       { payload: { outcome: { runId } } },
     ]);
-  }, 240_000);
+  });
 });

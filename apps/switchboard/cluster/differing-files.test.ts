@@ -288,7 +288,7 @@ describe.skipIf(natsMissing !== undefined)('files that are edited while their sw
     } finally {
       await board.stop();
     }
-  }, 180_000);
+  });
 
   it('are shared once, and when a schedule ran last is no edit', async () => {
     const before = await sharings();
@@ -326,7 +326,7 @@ describe.skipIf(natsMissing !== undefined)('files that are edited while their sw
       await board.stop();
       save('approvers.yaml', 'Meanwhile');
     }
-  }, 180_000);
+  });
 
   it('are told from what it has done itself', async () => {
     const warned = (board: TestSwitchboard) => board.log.find((line) => line.includes('removed while')) ?? '';
@@ -350,7 +350,7 @@ describe.skipIf(natsMissing !== undefined)('files that are edited while their sw
     await board.stop();
     expect(await sharings()).toBe(before);
     expect(warned(board)).toContain('"files":"route/gone"');
-  }, 180_000);
+  });
 
   it('of another workspace, or none, change nothing at the others', async () => {
     rmSync(stopped.workspace, { recursive: true });

@@ -80,7 +80,7 @@ describe.skipIf(natsMissing !== undefined)('a NATS user with limited permissions
     running = await start(running.home);
     await work('second');
     expect(violations()).toEqual([]);
-  }, 240_000);
+  });
 
   it.each([
     ['"$JS.API.STREAM.MSG.DELETE.*"', '$JS.API.STREAM.MSG.DELETE.bus-journal'],
@@ -105,5 +105,5 @@ describe.skipIf(natsMissing !== undefined)('a NATS user with limited permissions
     const running = await start();
     expect((await running.fetch('/ready')).status).toBe(200);
     await waitFor(() => running.log.some((line) => line.includes('may not subscribe to bus-present.')));
-  }, 240_000);
+  });
 });

@@ -32,7 +32,7 @@ describe.skipIf(natsMissing !== undefined)('two of three NATS servers are away',
     // Longer than an answer of /ready is used again: whoever was refused asks anew.
     const env = { NATS_URL: cluster.url, NATS_PUBLISH_TIMEOUT_MS: '1500' };
     boards = await Promise.all([startSwitchboard({ env }), startSwitchboard({ env })]);
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.all((boards ?? []).map((board) => board.stop()));
     await cluster?.stop();

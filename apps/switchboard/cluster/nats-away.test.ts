@@ -100,16 +100,13 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
       rmSync(nats.store, { recursive: true });
       await nats.start();
       const running = await startAgain();
-      const reported = await waitFor(
-        async () => {
-          const all = await lost(running);
-          return all.some((content) => content.includes('bus-journal')) &&
-            all.some((content) => content.includes('bus-dead'))
-            ? all
-            : undefined;
-        },
-        { timeoutMs: 30_000 },
-      );
+      const reported = await waitFor(async () => {
+        const all = await lost(running);
+        return all.some((content) => content.includes('bus-journal')) &&
+          all.some((content) => content.includes('bus-dead'))
+          ? all
+          : undefined;
+      });
       expect(reported.join()).toContain('Messages that were accepted before and not yet handled are lost');
       await running.stop();
       // Losses are reported in the order in which they are found: a second report of the journal would come before this.
@@ -158,9 +155,7 @@ describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
       // A key that is revoked meanwhile ends at the other too, once it can be told.
       const keys = '# press is revoked\nkeys: []\n';
       running.write('keys.yaml', keys);
-      await waitFor(() => running.log.some((line) => line.includes('failed to share an edited file')), {
-        timeoutMs: 30_000,
-      });
+      await waitFor(() => running.log.some((line) => line.includes('failed to share an edited file')));
       await nats.start();
       await waitFor(isReady(running), { timeoutMs: 60_000 });
       for (const board of [running, other, running])

@@ -129,7 +129,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     pair.boards[index] = (await pair.homes[index]?.start()) as ProcessSwitchboard;
     await waitFor(() => isOver(pair.boards[index]), patient);
     expect(await stateAt(pair.boards[index])).toBe('completed');
-  }, 300_000);
+  });
 
   it('lose nothing and double nothing while nodes and switchboards are killed and paused', async ({
     skip,

@@ -183,7 +183,7 @@ describe('agents of other services that ask here again', () => {
   const askBoard = async (asked: string, metadata: Record<string, unknown> = {}) => {
     const there = { name: 'board', url: `${board.url}/a2a` };
     const { signal } = new AbortController();
-    const answer = await client.send(there, { text: asked, metadata }, { signal, timeoutMs: 20_000 });
+    const answer = await client.send(there, { text: asked, metadata }, { signal, timeoutMs: 60_000 });
     return answer.text || answer.statusText;
   };
 

@@ -42,7 +42,7 @@ async function startProcess(): Promise<{ child: Child; url: string }> {
     },
   });
   children.push(child);
-  const line = await child.waitForLine(/http:\/\/127\.0\.0\.1:\d+/, 40_000);
+  const line = await child.waitForLine(/http:\/\/127\.0\.0\.1:\d+/, 60_000);
   return { child, url: /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? '' };
 }
 
@@ -117,7 +117,7 @@ it('goes on at the step at which it was killed: no tool runs twice, and no answe
   expect(data.messages.map(({ message }: Json) => message.payload.content)).toEqual(['hear ye']);
   const { data: flow } = await get(`${second.url}/api/flows/skill-told`);
   expect(flow.trace.filter(({ event }: Json) => event === 'tool-start')).toHaveLength(1);
-}, 200_000);
+});
 
 it('never shows a file of the workspace half written, however often it is killed', async () => {
   const { child, url } = await startProcess();
@@ -138,14 +138,11 @@ it('never shows a file of the workspace half written, however often it is killed
   await Promise.all(writes);
   const second = await startProcess();
   // What was accepted before the end is carried out after it.
-  const cook = await waitFor(
-    async () => {
-      const { data } = await get(`${second.url}/api/workspace`);
-      expect(data.problems).toEqual([]);
-      return data.agents.find(({ name }: Json) => name === 'cook');
-    },
-    { timeoutMs: 30_000 },
-  );
+  const cook = await waitFor(async () => {
+    const { data } = await get(`${second.url}/api/workspace`);
+    expect(data.problems).toEqual([]);
+    return data.agents.find(({ name }: Json) => name === 'cook');
+  });
   expect(cook.systemPrompt).toMatch(/^Cook \d+\. (Well\. )+$/);
   // No part of a file stays behind.
   const left = () => readdirSync(join(home.path, 'switchboard/workspace/agents'));

@@ -129,7 +129,7 @@ enabled: false`,
     expect((await seen.first(`agent.skill.response.${id}`)).payload.taskState).toBe('rejected');
   }
   seen.close();
-}, 60_000);
+});
 
 it('is a dead letter after SWITCHBOARD_EXECUTOR_WAIT_MS, and is done when that is replayed', async () => {
   board = await startBoard({ SWITCHBOARD_EXECUTOR_WAIT_MS: '1000' });

@@ -18,7 +18,6 @@ const definition = (name: string, more: Json = {}) => ({
 
 /** Programs take their time to start on a busy machine. */
 const patience = { timeoutMs: 45_000 };
-const longTest = { timeout: 240_000 };
 
 let board: TestSwitchboard;
 let seen: Observer;
@@ -36,7 +35,7 @@ const skillsOf = async (name: string) =>
     .find((agent: Json) => agent.name === name)
     ?.skills.map((skill: Json) => skill.name);
 
-it('registers the tools of a server as skills, live, by the write API [S085] [S132]', longTest, async () => {
+it('registers the tools of a server as skills, live, by the write API [S085] [S132]', async () => {
   const server = definition('sums', { env: { TOKEN: 'secret-value' } });
   expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
   expect(await waitFor(() => skillsOf('sums'), patience)).toEqual(['sums.add', 'sums.fail']);
@@ -65,7 +64,7 @@ it('registers the tools of a server as skills, live, by the write API [S085] [S1
   expect((await board.call('/api/mcp-servers/sums')).status).toBe(404);
 });
 
-it('hands the files of a result on, and names those that a tool cannot take', longTest, async () => {
+it('hands the files of a result on, and names those that a tool cannot take', async () => {
   await board.call('/api/mcp-servers', definition('camera', { args: [mcpProgram, 'media', 'fail'] }));
   await waitFor(() => skillsOf('camera'), patience);
   const plan = { name: 'plan.txt', mimeType: 'text/plain', bytes: Buffer.from('north').toString('base64') };
@@ -97,7 +96,7 @@ it('hands the files of a result on, and names those that a tool cannot take', lo
   expect(JSON.stringify(failed)).toContain('camera.fail was called without plan.txt');
 });
 
-it('leaves what comes from the community off until it is enabled', longTest, async () => {
+it('leaves what comes from the community off until it is enabled', async () => {
   await board.call('/api/mcp-servers', definition('wild', { trust: 'community' }));
   await waitFor(async () =>
     (await board.call('/api/mcp-servers')).body.data.some(
@@ -112,7 +111,7 @@ it('leaves what comes from the community off until it is enabled', longTest, asy
   expect(await waitFor(() => skillsOf('wild'), patience)).toEqual(['wild.add']);
 });
 
-it('tries a server out, and says why one cannot be used', longTest, async () => {
+it('tries a server out, and says why one cannot be used', async () => {
   const { body } = await board.call('/api/mcp-servers/test', definition('try'));
   expect(body.data.tools.map(({ name }: Json) => name)).toEqual(['add', 'fail']);
   expect(
@@ -122,28 +121,24 @@ it('tries a server out, and says why one cannot be used', longTest, async () => 
   await waitFor(async () => (await board.call('/api/mcp-servers/broken')).body.data?.error);
 });
 
-it(
-  'tries a server of the workspace and switches it off and on, keeping what its file says',
-  longTest,
-  async () => {
-    const server = definition('keeps', { env: { TOKEN: 'kept-value' } });
-    expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
-    await waitFor(() => skillsOf('keeps'), patience);
-    const trial = await board.call('/api/mcp-servers/keeps/test', {});
-    expect(trial.body.data.tools.map(({ name }: Json) => name)).toContain('add');
-    expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: false })).status).toBe(200);
-    await waitFor(async () => (await skillsOf('keeps')) === undefined);
-    expect(readFileSync(join(board.workspace, 'mcp-servers.d/keeps.yaml'), 'utf8')).toMatch(
-      /TOKEN: "?\$\{secret:mcp-keeps-/,
-    );
-    expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: true })).status).toBe(200);
-    expect(await waitFor(() => skillsOf('keeps'), patience)).toEqual(['keeps.add', 'keeps.fail']);
-    expect((await board.call('/api/mcp-servers/nobody/test', {})).status).toBe(404);
-    expect((await board.call('/api/mcp-servers/nobody/enabled', { enabled: true })).status).toBe(404);
-  },
-);
+it('tries a server of the workspace and switches it off and on, keeping what its file says', async () => {
+  const server = definition('keeps', { env: { TOKEN: 'kept-value' } });
+  expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
+  await waitFor(() => skillsOf('keeps'), patience);
+  const trial = await board.call('/api/mcp-servers/keeps/test', {});
+  expect(trial.body.data.tools.map(({ name }: Json) => name)).toContain('add');
+  expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: false })).status).toBe(200);
+  await waitFor(async () => (await skillsOf('keeps')) === undefined);
+  expect(readFileSync(join(board.workspace, 'mcp-servers.d/keeps.yaml'), 'utf8')).toMatch(
+    /TOKEN: "?\$\{secret:mcp-keeps-/,
+  );
+  expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: true })).status).toBe(200);
+  expect(await waitFor(() => skillsOf('keeps'), patience)).toEqual(['keeps.add', 'keeps.fail']);
+  expect((await board.call('/api/mcp-servers/nobody/test', {})).status).toBe(404);
+  expect((await board.call('/api/mcp-servers/nobody/enabled', { enabled: true })).status).toBe(404);
+});
 
-it('runs no tool with effects for a request that holds text from outside', longTest, async () => {
+it('runs no tool with effects for a request that holds text from outside', async () => {
   const far = await startRemoteAgent(async function* () {
     yield { type: 'completed', text: '{"a":2,"b":3}' };
   });

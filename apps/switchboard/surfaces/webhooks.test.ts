@@ -141,5 +141,5 @@ describe.skipIf(natsMissing !== undefined)('webhooks that come again at another 
     // Each is handled in its own time once NATS is back.
     await waitFor(() => released('v8').length === 1 && released('v7').length > 0, { timeoutMs: 90_000 });
     expect(released('v7')).toHaveLength(1);
-  }, 240_000);
+  });
 });

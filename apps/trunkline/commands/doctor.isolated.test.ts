@@ -85,7 +85,7 @@ describe('trunkline doctor', () => {
       };
       writeFileSync(join(data.path, 'models.yaml'), 'models:\n  large:\n    images: false # mine\n');
       result = await doctor(environment, { flags: ['--fix'] });
-    }, 300_000);
+    });
 
     it('says that the model is ready', () => {
       expect(result.output).toMatch(/^ok {6}model .*large is ready/m);

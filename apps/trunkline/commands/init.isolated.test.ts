@@ -46,4 +46,4 @@ it('sets a model by flags, and says what to do where nobody can be asked', async
   expect(demo, demo.output).toMatchObject({ code: 0, output: expect.stringContaining('LLM_MODEL') });
   expect(demo.output).toContain('the demo model answers');
   expect(readFileSync(join(home.path, 'models.yaml'), 'utf8')).not.toContain('only');
-}, 240_000);
+});

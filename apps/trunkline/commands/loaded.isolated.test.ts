@@ -53,7 +53,7 @@ beforeAll(async () => {
   ofSources = await startAndStop(sources, { NODE_COMPILE_CACHE: join(home.path, 'compiled') });
   first = await startAndStop(launcher);
   second = await startAndStop(launcher);
-}, 600_000);
+});
 afterAll(() => home.remove());
 
 describe('a start of all four services', () => {

@@ -108,8 +108,8 @@ describe('trunkline send', () => {
     expect(listed).toMatchObject({ code: 0, output: expect.stringContaining('Which hull?') });
     const [id = ''] = /^[0-9a-f-]{36}(?= {2}asked on the switchboard)/m.exec(listed.output) ?? [];
     expect(await say('answer', id.slice(0, 8), 'steel', 'please')).toMatchObject({ code: 0 });
-    await expect.poll(heard, { timeout: 60_000 }).toContain('steel please');
-  }, 240_000);
+    await expect.poll(heard).toContain('steel please');
+  });
 
   it('leaves approvals of agents to it too, which approves and denies them', async () => {
     const headers = { 'content-type': 'application/json', 'x-api-key': 'key-of-the-test' };
@@ -129,7 +129,7 @@ describe('trunkline send', () => {
       const params = { message, configuration: { blocking: false } };
       await ask('/a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params });
       const waiting = async () => (await ask('/api/hitl/pending')).data.length;
-      await expect.poll(waiting, { timeout: 60_000 }).toBe(index + 1);
+      await expect.poll(waiting).toBe(index + 1);
     }
     const listed = await say();
     expect(listed.output).toContain('Somebody reads it first;');
@@ -138,16 +138,16 @@ describe('trunkline send', () => {
       return /[0-9a-f-]{36}(?= {2}asked on the switchboard)/.exec(shown)?.[0] ?? name;
     });
     expect(await say('approve', approved)).toMatchObject({ code: 0 });
-    await expect.poll(heard, { timeout: 60_000 }).toMatch(/Published/);
+    await expect.poll(heard).toMatch(/Published/);
     expect(await say('deny', denied, 'too', 'loud')).toMatchObject({ code: 0 });
-    await expect.poll(heard, { timeout: 60_000 }).toMatch(/publish_event was not run.*too loud/);
+    await expect.poll(heard).toMatch(/publish_event was not run.*too loud/);
     Object.assign(headers, operatorHeaders(url, home.path, {}));
     const { entries } = await ask('/operator/audit?action=approval');
     expect(entries.map(({ subject, decision }) => [subject, decision])).toEqual([
       ['publish_event', 'deny'],
       ['publish_event', 'allow'],
     ]);
-  }, 240_000);
+  });
 
   it('approves for a task, and for always as a rule of the policy', async () => {
     const operator = operatorHeaders(url, home.path, {});
@@ -172,7 +172,7 @@ describe('trunkline send', () => {
     // The second call of the task is not asked about.
     model.enqueue(write('log/b.md'), 'Both are written.');
     expect(await say('approve', first, 'task')).toMatchObject({ code: 0 });
-    await expect.poll(heard, { timeout: 60_000 }).toContain('log/b.md');
+    await expect.poll(heard).toContain('log/b.md');
     expect([await pending(), readFileSync(policyFile, 'utf8')]).toEqual([undefined, before]);
     // Another task asks again.
     const another = run(['send', '--url', url]);
@@ -182,7 +182,7 @@ describe('trunkline send', () => {
     model.enqueue('It is written.');
     expect(await say('approve', second, 'always')).toMatchObject({ code: 0 });
     const allowed = /tool: write_file,?\s+arguments: {\s*path: log\/a\.md\s*},?\s+decision: allow/;
-    await expect.poll(() => readFileSync(policyFile, 'utf8'), { timeout: 60_000 }).toMatch(allowed);
+    await expect.poll(() => readFileSync(policyFile, 'utf8')).toMatch(allowed);
     model.enqueue(write('log/a.md'), 'Written without asking.');
     const third = run(['send', '--url', url, 'write', 'once', 'more']);
     expect(await third.exited, third.output()).toMatchObject({ code: 0 });
@@ -191,7 +191,7 @@ describe('trunkline send', () => {
     const { entries } = await get('/operator/audit?action=approval');
     const results = entries.filter(({ subject }) => subject === 'write_file').map(({ result }) => result);
     expect(results).toEqual([expect.stringMatching(/^always;/), expect.stringMatching(/^for the task;/)]);
-  }, 240_000);
+  });
 
   it('ends with words and 1 when it cannot be done', async () => {
     const failing = run(['send', '--url', url, '--skill', 'juggle', 'x']);

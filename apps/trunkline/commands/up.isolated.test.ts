@@ -147,7 +147,7 @@ describe('trunkline up', () => {
       await next.waitForLine('Ctrl-C stops everything', 60_000);
       expect(await next.kill('SIGTERM')).toMatchObject({ code: 0 });
       // It starts five processes and then another, for which alone it may wait a minute.
-    }, 180_000);
+    });
   });
 });
 

@@ -32,7 +32,7 @@ export function servicesOfDemo() {
     const env = { SEARXNG_URL: search.searxngUrl, FETCH_ALLOWED_CIDRS: '127.0.0.0/8' };
     const open = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
     locked = await startLocked({ env: { ...env, ...open }, files: { 'voice/config/users.yaml': undefined } });
-  }, 240_000);
+  });
   afterAll(async () => {
     await locked.stop();
     await search.stop();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   child = startChild(launcher, { arguments: ['up'], environment });
   await child.waitForLine('Ctrl-C stops everything', 180_000);
   for (const [, name = '', url = ''] of child.output().matchAll(/^ {2}(\w+) +(http:\S+)/gm)) urls[name] = url;
-}, 240_000);
+});
 afterAll(async () => {
   await child.kill('SIGTERM');
   home.remove();

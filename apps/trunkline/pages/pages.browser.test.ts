@@ -24,7 +24,6 @@ import {
 } from './page-rules.suite.ts';
 
 const START_LIMIT_MS = 240_000;
-const SOON = { timeout: 60_000 };
 /** Bytes of script of a page that is no console. */
 const MAX_SCRIPT = 220_000;
 /** At which a page is as wide as it gets. */
@@ -147,7 +146,7 @@ describeWithBrowser('every page', () => {
     }
     if (keys !== undefined) await page.keyboard.press(keys);
     const dialog = page.getByRole('dialog').or(page.getByRole('alertdialog'));
-    await dialog.first().waitFor(SOON);
+    await dialog.first().waitFor();
     await isLoaded();
     expect(await axeViolations(page, 'dialog'), String(clicks)).toEqual([]);
     // The first may close a tooltip.
@@ -155,7 +154,7 @@ describeWithBrowser('every page', () => {
       .poll(async () => {
         await page.keyboard.press('Escape');
         return dialog.count();
-      }, SOON)
+      })
       .toBe(0);
   }
 
@@ -171,7 +170,7 @@ describeWithBrowser('every page', () => {
   /** Skeletons stand for what is still being loaded. */
   async function isLoaded(): Promise<void> {
     const waiting = opened.page.locator('div.animate-breathe, [role=progressbar]');
-    await expect.poll(() => waiting.count(), SOON).toBe(0);
+    await expect.poll(() => waiting.count()).toBe(0);
   }
 
   async function fill(): Promise<void> {
@@ -238,10 +237,10 @@ describeWithBrowser('every page', () => {
       opened.problems.length = 0;
       await page.goto(at(name, path));
       looked.add(page.url());
-      await page.getByRole('main').getByRole('heading').first().waitFor(SOON);
+      await page.getByRole('main').getByRole('heading').first().waitFor();
       await isLoaded();
       if (SHOWN[path])
-        await page.getByRole('main').getByText(SHOWN[path]).filter({ visible: true }).first().waitFor(SOON);
+        await page.getByRole('main').getByText(SHOWN[path]).filter({ visible: true }).first().waitFor();
       if (path === '/docs') await page.evaluate(openOneOfEachKind);
       const isFirst = isFirstOfItsFrame(page.url());
       await checkLooks(opened, { axe: isFirst ? 'page' : 'content' });

@@ -24,7 +24,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Locked, type Name, names, startLocked } from '../security/security.suite.ts';
 
 const START_LIMIT_MS = 240_000;
-const SOON = { timeout: 60_000 };
 
 describeWithBrowser('the setup', () => {
   let browser: TestBrowser;
@@ -73,20 +72,20 @@ describeWithBrowser('the setup', () => {
   it('is offered on a first visit, and sets a model for all services', async () => {
     const { page } = opened;
     await page.getByRole('region', { name: 'Setup' }).getByRole('link', { name: 'Set up' }).click();
-    await page.getByRole('heading', { name: 'Choose a model' }).waitFor(SOON);
+    await page.getByRole('heading', { name: 'Choose a model' }).waitFor();
     await page.getByRole('radio', { name: /Another address/ }).check();
     await page.getByLabel('Address', { exact: true }).fill(model.url);
     await page.getByRole('button', { name: 'List models' }).click();
     await page.getByRole('button', { name: 'Test', exact: true }).click();
-    await page.getByText(/Begins after/).waitFor(SOON);
+    await page.getByText(/Begins after/).waitFor();
     await checkLooks({ ...opened, problems: [] });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByRole('status').filter({ hasText: 'answers' }).first().waitFor(SOON);
+    await page.getByRole('status').filter({ hasText: 'answers' }).first().waitFor();
     const isDemo = async (name: Name) => (await (await fetch(at(name, '/healthz'))).json()).model.demo;
-    await expect.poll(() => Promise.all(names.map(isDemo)), SOON).toEqual([false, false, false, false]);
+    await expect.poll(() => Promise.all(names.map(isDemo))).toEqual([false, false, false, false]);
     await page.getByRole('button', { name: 'Use the demo model' }).click();
     const goBack = page.getByRole('alertdialog').or(page.getByRole('dialog'));
-    await goBack.getByText(/^Go back from .* to the demo model\?$/).waitFor(SOON);
+    await goBack.getByText(/^Go back from .* to the demo model\?$/).waitFor();
     expect(await axeViolations(page, 'dialog')).toEqual([]);
     await goBack.getByRole('button', { name: 'Keep it' }).click();
     await goBack.waitFor({ state: 'hidden' });
@@ -99,9 +98,9 @@ describeWithBrowser('the setup', () => {
     await page.goto(at('voice', '/setup/speech'));
     await page.getByLabel('Language').selectOption('British English');
     await page.getByRole('button', { name: 'Hear it' }).click();
-    await expect.poll(() => speech.requests.length, SOON).toBeGreaterThan(0);
+    await expect.poll(() => speech.requests.length).toBeGreaterThan(0);
     await page.getByRole('button', { name: 'Use this voice' }).click();
-    await page.getByText('This voice answers from now on.').waitFor(SOON);
+    await page.getByText('This voice answers from now on.').waitFor();
     expect(settings()).toContain('INPROC_LANG: b');
     await checkLooks({ ...opened, problems: [] });
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -113,18 +112,18 @@ describeWithBrowser('the setup', () => {
     await page.goto(at('research', '/setup/search'));
     await page.getByLabel('Address', { exact: true }).fill(search.searxngUrl);
     await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.getByText('SearXNG answered.').waitFor(SOON);
+    await page.getByText('SearXNG answered.').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('SearXNG is searched from now on.').waitFor(SOON);
+    await page.getByText('SearXNG is searched from now on.').waitFor();
     await page.getByRole('radio', { name: /Brave Search/ }).check();
     await page.getByLabel('API key', { exact: true }).fill('wrong');
     await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.getByText('Brave Search does not take the key: check BRAVE_API_KEY.').waitFor(SOON);
+    await page.getByText('Brave Search does not take the key: check BRAVE_API_KEY.').waitFor();
     await page.getByLabel('API key', { exact: true }).fill(searchKey);
     await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.getByText('Brave Search answered.').waitFor(SOON);
+    await page.getByText('Brave Search answered.').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Brave Search is searched from now on.').waitFor(SOON);
+    await page.getByText('Brave Search is searched from now on.').waitFor();
     expect(settings()).toContain('BRAVE_API_KEY');
     expect(settings()).not.toContain(searchKey);
     await checkLooks({ ...opened, problems: [] });
@@ -140,16 +139,16 @@ describeWithBrowser('the setup', () => {
     await page.locator('summary').click();
     await page.getByLabel('CHAT_API_URL').fill(guild.url);
     await page.getByRole('button', { name: 'Check' }).click();
-    await page.getByText(/Discord refuses/).waitFor(SOON);
+    await page.getByText(/Discord refuses/).waitFor();
     await page.getByLabel('CHAT_BOT_TOKEN').fill('sesame');
     await page.getByLabel('CHAT_DIGEST_CHANNEL').fill('700000000000000002');
     await page.getByRole('button', { name: 'Check' }).click();
-    await page.getByText('Signed in as trunk.').waitFor(SOON);
+    await page.getByText('Signed in as trunk.').waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Discord is connected.').first().waitFor(SOON);
+    await page.getByText('Discord is connected.').first().waitFor();
     expect(settings()).not.toContain('sesame');
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('Sent. Look at Discord.').waitFor(SOON);
+    await page.getByText('Sent. Look at Discord.').waitFor();
     expect(guild.posts.map(({ content }) => content)).toEqual([
       'Hello from Trunkline. This is a test message.',
     ]);
@@ -163,10 +162,10 @@ describeWithBrowser('the setup', () => {
     await page.getByRole('radio', { name: /A morning digest/ }).check();
     await page.getByRole('link', { name: 'Go on in Agent' }).click();
     await page.getByRole('button', { name: 'Write it now, and every day' }).click();
-    await page.getByText('Your morning digest is scheduled.').waitFor(SOON);
+    await page.getByText('Your morning digest is scheduled.').waitFor();
     const digest = page.getByRole('region', { name: 'Your first digest' });
-    await digest.getByText('Hello, and good morning to you.').waitFor(SOON);
-    const chat = await digest.getByRole('link', { name: 'Open the chat' }).getAttribute('href', SOON);
+    await digest.getByText('Hello, and good morning to you.').waitFor();
+    const chat = await digest.getByRole('link', { name: 'Open the chat' }).getAttribute('href');
     await checkLooks({ ...opened, problems: [] });
     const asked = JSON.stringify(model.chats().at(-1)?.messages);
     expect(asked).toContain('Write my morning digest. Begin with what is due today');
@@ -176,12 +175,12 @@ describeWithBrowser('the setup', () => {
       { id: 'morning-digest', schedule: '0 7 * * *', timezone, session_id: 'morning-digest' },
     ]);
     await page.goto(at('agent', chat ?? ''));
-    await page.getByRole('main').getByText('Hello, and good morning to you.').first().waitFor(SOON);
+    await page.getByRole('main').getByText('Hello, and good morning to you.').first().waitFor();
     const { steps, result } = await (await fetch(at('voice', '/operator/setup'))).json();
     expect(Object.values(steps)).toEqual(['done', 'done', 'done', 'done', 'done']);
     expect(result).toBe('digest');
     await page.goto(at('voice', '/'));
-    await page.getByRole('button', { name: 'Start talking' }).first().waitFor(SOON);
+    await page.getByRole('button', { name: 'Start talking' }).first().waitFor();
     expect(await page.getByRole('region', { name: 'Setup' }).count()).toBe(0);
   });
 
@@ -193,15 +192,15 @@ describeWithBrowser('the setup', () => {
       .locator('input[type=file]')
       .setInputFiles({ name: 'hives.pdf', mimeType: 'application/pdf', buffer });
     await page.getByRole('button', { name: 'Write the report' }).click();
-    await page.waitForURL(/#\/research\//, SOON);
-    await page.getByText('A report on the file "hives.pdf"').first().waitFor(SOON);
+    await page.waitForURL(/#\/research\//);
+    await page.getByText('A report on the file "hives.pdf"').first().waitFor();
     const { files } = await (await fetch(at('research', '/api/files'))).json();
     expect(files).toMatchObject([{ name: 'hives.pdf' }]);
     await page.goto(at('voice', '/setup/result#reminder'));
     await page.getByRole('button', { name: 'Open Voice' }).click();
     const words = page.getByRole('textbox', { name: 'Message' });
-    await expect.poll(() => words.inputValue(), SOON).toBe('Remind me in two minutes to stretch');
-    await page.getByRole('list', { name: 'Try saying' }).waitFor(SOON);
+    await expect.poll(() => words.inputValue()).toBe('Remind me in two minutes to stretch');
+    await page.getByRole('list', { name: 'Try saying' }).waitFor();
     await checkLooks({ ...opened, problems: [] });
   });
 
@@ -212,7 +211,7 @@ describeWithBrowser('the setup', () => {
     await page.getByRole('button', { name: 'Change SCHEDULER_DISABLED' }).click();
     await page.getByLabel('New value').selectOption('On');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('settings.yaml', { exact: true }).waitFor(SOON);
+    await page.getByText('settings.yaml', { exact: true }).waitFor();
     expect(settings()).toMatch(/SCHEDULER_DISABLED: "?1"?/);
     await checkLooks({ ...opened, problems: [] });
   });

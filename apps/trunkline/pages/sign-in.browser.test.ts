@@ -21,7 +21,6 @@ import { type Locked, type Name, names, startLocked } from '../security/security
 const openMode = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
 const noRoster = { 'voice/config/users.yaml': 'users: []' };
 const START_LIMIT_MS = 240_000;
-const SOON = { timeout: 60_000 };
 
 const homes: Record<Name, string> = { voice: '/', agent: '/', research: '/', switchboard: '/app' };
 
@@ -68,17 +67,17 @@ describeWithBrowser('the operator signs in', () => {
   it('and reads the documentation: searches it, and tries a route', async () => {
     const opening = await open(at('switchboard', '/help'), true);
     const { page } = opening;
-    await page.getByRole('heading', { level: 1 }).waitFor(SOON);
+    await page.getByRole('heading', { level: 1 }).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('ceremony');
-    await page.locator('.found a').first().waitFor(SOON);
+    await page.locator('.found a').first().waitFor();
     await checkLooks(opening);
     await page.getByRole('link', { name: 'API' }).click();
     await page.getByLabel('Search routes').fill('healthz');
     await page.keyboard.press('Enter');
     const route = page.locator('.op:target');
     await route.getByRole('button', { name: 'Send' }).click();
-    await route.getByText(/^200 /).waitFor(SOON);
+    await route.getByText(/^200 /).waitFor();
     await checkLooks(opening);
     expect(opening.problems).toEqual([]);
   });
@@ -86,22 +85,22 @@ describeWithBrowser('the operator signs in', () => {
   it('with the key, on a page that shows what only the operator may see', async () => {
     const { page } = await open(at('agent', '/app#/connections'));
     const banner = page.getByRole('region', { name: 'Operator' });
-    await banner.getByText('A part of this page is for the operator.').waitFor(SOON);
+    await banner.getByText('A part of this page is for the operator.').waitFor();
     await checkLooks({ page, problems: [], close: async () => undefined });
     await banner.getByRole('button', { name: 'Sign in as operator' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in as operator' });
-    await dialog.getByText('trunkline login').waitFor(SOON);
-    await dialog.getByText(join(fleet.home, 'operator-key')).waitFor(SOON);
+    await dialog.getByText('trunkline login').waitFor();
+    await dialog.getByText(join(fleet.home, 'operator-key')).waitFor();
     await checkLooks({ page, problems: [], close: async () => undefined }, { axe: 'content' });
     // The field has the focus: a person types and sends without the mouse.
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
-    await dialog.getByText("This is not the operator's key.").waitFor(SOON);
+    await dialog.getByText("This is not the operator's key.").waitFor();
     await page.getByLabel("Operator's key").fill(keyOf(fleet.home));
     await page.keyboard.press('Enter');
-    await dialog.waitFor({ state: 'detached', ...SOON });
-    await banner.waitFor({ state: 'detached', ...SOON });
-    await page.getByRole('button', { name: 'Operator: sign out' }).waitFor(SOON);
+    await dialog.waitFor({ state: 'detached' });
+    await banner.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Operator: sign out' }).waitFor();
     expect(await page.getByText('Only the operator may see or do this.').count()).toBe(0);
   });
 
@@ -118,13 +117,13 @@ describeWithBrowser('the operator signs in', () => {
     await page.getByPlaceholder('and password').fill('any');
     await page.getByRole('button', { name: 'Sign-in' }).click();
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('button', { name: 'Operator: sign out' }).click(SOON);
+    await page.getByRole('button', { name: 'Operator: sign out' }).click();
     expect(new URL(page.url()).hash).toBe('#/connections');
     const dialog = page.getByRole('dialog', { name: 'You are the operator' });
-    await dialog.getByRole('button', { name: 'Sign out of Example ID too' }).waitFor(SOON);
+    await dialog.getByRole('button', { name: 'Sign out of Example ID too' }).waitFor();
     await checkLooks({ page, problems: [], close: async () => undefined }, { axe: 'content' });
     await dialog.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByRole('button', { name: 'Sign in as operator' }).first().waitFor(SOON);
+    await page.getByRole('button', { name: 'Sign in as operator' }).first().waitFor();
   });
 
   it('not with an old link of the provider; others let a program act for them. No rule of axe is broken', async () => {
@@ -134,7 +133,7 @@ describeWithBrowser('the operator signs in', () => {
     const opening = await open(at('agent', '/healthz'));
     const { page } = opening;
     await page.goto(at('agent', '/operator/oidc/callback?state=old'));
-    await page.getByRole('heading', { name: 'You are not signed in' }).waitFor(SOON);
+    await page.getByRole('heading', { name: 'You are not signed in' }).waitFor();
     await checkLooks({ ...opening, problems: [] }, { axe: 'page' });
     await page.context().addCookies([{ name: 'trunkline_operator', value: session, url: at('agent', '/') }]);
     // What answers there does not matter.
@@ -148,15 +147,15 @@ describeWithBrowser('the operator signs in', () => {
     const asked = { response_type: 'code', client_id, redirect_uri, code_challenge };
     const query = new URLSearchParams({ ...asked, code_challenge_method: 'S256' });
     await page.goto(at('agent', `/oauth/authorize?${query}`));
-    await page.getByRole('heading', { name: /^Allow Sailor/ }).waitFor(SOON);
+    await page.getByRole('heading', { name: /^Allow Sailor/ }).waitFor();
     await checkLooks({ ...opening, problems: [] }, { axe: 'page' });
     await page.getByRole('button', { name: 'Allow' }).click();
-    await page.waitForURL(/[?&]code=/, SOON);
+    await page.waitForURL(/[?&]code=/);
     const code = new URL(page.url()).searchParams.get('code') ?? '';
     const grant = { grant_type: 'authorization_code', client_id, redirect_uri, code, code_verifier };
     await sent('/oauth/token', { body: new URLSearchParams(grant) });
     await page.goto(at('agent', '/oauth/programs'));
-    await page.getByRole('button', { name: 'Disconnect Sailor' }).waitFor(SOON);
+    await page.getByRole('button', { name: 'Disconnect Sailor' }).waitFor();
     await checkLooks({ ...opening, problems: [] }, { axe: 'page' });
   });
 
@@ -192,14 +191,14 @@ describeWithBrowser('the operator signs in', () => {
       .last()
       .click();
     const question = page.getByRole('dialog', { name: 'Sign in as operator' });
-    await question.getByText('Only the operator may do this.').waitFor(SOON);
+    await question.getByText('Only the operator may do this.').waitFor();
     await page.getByLabel("Operator's key").fill(keyOf(fleet.home));
     await page.keyboard.press('Enter');
-    await question.waitFor({ state: 'detached', ...SOON });
+    await question.waitFor({ state: 'detached' });
     // The form holds the word too, so the service is asked until the change has arrived there.
     const skills = () => page.evaluate(async () => (await fetch('/api/skills')).text());
-    await expect.poll(skills, SOON).toContain('tea');
-    await page.getByText('tea').first().waitFor(SOON);
+    await expect.poll(skills).toContain('tea');
+    await page.getByText('tea').first().waitFor();
   });
 
   describe.each(names)('on the page of %s', (name) => {
@@ -209,31 +208,31 @@ describeWithBrowser('the operator signs in', () => {
       const { page } = await open(link);
       await page.goto(at(name, homes[name]));
       await page.getByRole('button', { name: 'Operator: sign out' }).click();
-      await page.getByRole('dialog', { name: 'You are the operator' }).waitFor(SOON);
+      await page.getByRole('dialog', { name: 'You are the operator' }).waitFor();
       await checkLooks({ page, problems: [], close: async () => undefined });
       await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-      await page.getByRole('button', { name: 'Sign in as operator' }).waitFor(SOON);
+      await page.getByRole('button', { name: 'Sign in as operator' }).waitFor();
       await page.setViewportSize(phoneWindow);
       await page.getByRole('button', { name: 'More' }).click();
       await page
         .getByRole('dialog', { name: 'More' })
         .getByRole('button', { name: 'Sign in as operator' })
         .click();
-      await page.getByRole('dialog', { name: 'Sign in as operator' }).waitFor(SOON);
+      await page.getByRole('dialog', { name: 'Sign in as operator' }).waitFor();
       await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached', ...SOON });
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
     });
   });
 
   it('once with a link, in whichever tab', async () => {
     const { page } = await open(at('switchboard', '/app'));
-    await page.getByRole('button', { name: 'Sign in as operator' }).waitFor(SOON);
+    await page.getByRole('button', { name: 'Sign in as operator' }).waitFor();
     const link = operatorLink(operatorAccess(fleet.home), fleet.target('voice').url) ?? '';
     const other = await page.context().newPage();
     expect((await other.goto(link))?.status()).toBe(200);
     expect((await other.goto(link))?.status()).toBe(401);
     await page.reload();
-    await page.getByRole('button', { name: 'Operator: sign out' }).waitFor(SOON);
+    await page.getByRole('button', { name: 'Operator: sign out' }).waitFor();
   });
 });
 
@@ -252,14 +251,14 @@ describeWithBrowser('voice beside services that ask for a key, without a roster'
   it('says how to write users.yaml, and lets the operator sign in', async () => {
     const { page } = await browser.open(fleet.target('voice').url, { reducedMotion: 'reduce' });
     const prompt = page.getByRole('dialog', { name: 'Enter your key' });
-    await prompt.getByText(join(fleet.home, 'voice/config/users.yaml')).waitFor(SOON);
+    await prompt.getByText(join(fleet.home, 'voice/config/users.yaml')).waitFor();
     await checkLooks({ page, problems: [], close: async () => undefined }, { axe: 'content' });
     await prompt.getByRole('button', { name: 'Sign in as operator' }).click();
     await page
       .getByLabel("Operator's key")
       .fill(readFileSync(join(fleet.home, 'operator-key'), 'utf8').trim());
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').waitFor({ state: 'detached', ...SOON });
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page.evaluate(async () => (await (await fetch('/api/whoami')).json()).id)).toBe('default');
   });
 });

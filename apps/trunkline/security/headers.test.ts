@@ -9,7 +9,7 @@ let locked: Locked;
 beforeAll(async () => {
   for (const app of names) await ensurePages({ app });
   locked = await startLocked();
-}, 180_000);
+});
 afterAll(() => locked.stop());
 
 /** Pages of each service, by where a person opens them. */

@@ -11,7 +11,7 @@ const question = 'What is the capital of France?';
 const installed = await hasLocalVoices();
 
 describe.skipIf(!installed)('the first words of the first call', () => {
-  it('are understood although the models are loaded only when it comes', { timeout: 120_000 }, async () => {
+  it('are understood although the models are loaded only when it comes', async () => {
     const sound = await soundOf(question);
     const model = await startModelServer({ script: ['It is Paris.'] });
     onTestFinished(() => model.stop());

@@ -15,9 +15,7 @@ const sentence =
 const rate = 48_000;
 
 describe('NOISE_FILTER=rnnoise in a call', () => {
-  it('gives recognition the voice with far less noise, and all of its words', {
-    timeout: 120_000,
-  }, async () => {
+  it('gives recognition the voice with far less noise, and all of its words', async () => {
     // Kokoro says the same words in the same way every time; Piper varies, and some of its renderings drown.
     const { synthesizer, recognizer } = openSpeech({ TTS_BACKEND: 'inprocess', INPROC_VOICE: 'af_heart' });
     const voice = await toMono(await spoken(synthesizer, { text: sentence }), rate);

@@ -15,7 +15,7 @@ describe.skipIf(!installed)('a call with the models of this machine', () => {
   afterAll(() => voices.close());
 
   for (const { name, test } of loadCases().filter(({ test: { voices: kind } }) => kind === 'local')) {
-    it(`${name}: ${test.about}`, { timeout: 600_000 }, async () => {
+    it(`${name}: ${test.about}`, async () => {
       const outcome = await runCase(test, () => voices.open());
       expect(problemsOf(test, outcome), outcome.events.join('\n')).toEqual([]);
       await understandable(outcome);

@@ -75,7 +75,7 @@ describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
     const spoken = await Promise.all(questions.map(async (text) => stage.voices.sounds.speech(text)));
     // Interim transcripts send what was said so far again, within a budget.
     expect(sum(sent.map(seconds)) / sum(spoken.map(seconds))).toBeLessThan(4);
-  }, 600_000);
+  });
 
   it.each(['deepgram', 'realtime'])(
     'with an endpoint that hears as one speaks, in the format %s',
@@ -118,7 +118,7 @@ describe.skipIf(!(await hasLocalVoices()))('a whole call', () => {
     server.fault = undefined;
     await stage.say('What is the capital of France?');
     await hears('Paris');
-  }, 600_000);
+  });
 
   it.skipIf(!hasWhisper)(
     'with Whisper goes on in the language that it hears',

@@ -15,7 +15,7 @@ describe.skipIf(!(await hasLocalVoices()))('while the bot speaks', () => {
   it.each([
     ['a second voice in the room, 15 dB softer than the caller, does not interrupt it', -15, false],
     ['the caller interrupts it, also 6 dB softer than before', -6, true],
-  ])('%s', { timeout: 600_000 }, async (_, decibels, interrupts) => {
+  ])('%s', async (_, decibels, interrupts) => {
     const answers = [{ to: 'museum', text: story }, { text: 'Fine.' }];
     const stage = new Stage({ answers, voices: () => voices.open() });
     onTestFinished(() => stage.close());

@@ -43,7 +43,7 @@ export function withBrowser(options: { microphone?: () => AudioFrame | Promise<A
       args: ['--autoplay-policy=no-user-gesture-required'],
       ...(sound && { fakeMicrophone: microphoneFile(join(scratch.path, 'microphone.wav'), sound) }),
     });
-  }, 180_000);
+  });
   afterAll(async () => {
     await browser.close();
     scratch.remove();

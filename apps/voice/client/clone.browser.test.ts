@@ -23,7 +23,7 @@ describeWithBrowser('cloning a voice', () => {
     await drawer.getByRole('button', { name: /s more$/, disabled: true }).waitFor();
     const level = () => drawer.locator('meter').evaluate((meter) => (meter as HTMLMeterElement).value);
     await expect.poll(level).toBeGreaterThan(0.3);
-    await drawer.getByRole('button', { name: 'Stop' }).click({ timeout: 60_000 });
+    await drawer.getByRole('button', { name: 'Stop' }).click();
     await drawer.getByLabel('Your recording').waitFor();
     await drawer.getByLabel('Name of the voice').fill('Night Owl');
     await drawer.getByText('Saved as night-owl.').waitFor();

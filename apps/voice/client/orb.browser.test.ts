@@ -57,7 +57,7 @@ describeWithBrowser('the orb', () => {
             (await line()).send({ type: message });
             return await drawn.isVisible();
           },
-          { timeoutMs: 30_000, intervalMs: 100 },
+          { intervalMs: 100 },
         );
         const { pictures } = await seen(page);
         await waitFor(async () => (await seen(page)).pictures > pictures + 1);

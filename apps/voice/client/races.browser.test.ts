@@ -114,7 +114,7 @@ describeWithBrowser('a call in which things happen at once', () => {
       expect.objectContaining({ content: 'Are you still there?' }),
     ]);
     expect(next.told.filter(({ type }) => type === 'client-ready')).toHaveLength(1);
-  }, 180_000);
+  });
 
   it.each([
     ['', false],

@@ -20,9 +20,7 @@ const SPOKEN_RATE = 44_100;
 describeWithBrowser('a spoken exchange', () => {
   const { open } = withBrowser({ microphone: readingAfterSilence });
 
-  it('is heard, answered with a tool, shown in captions and spoken back [V001]', {
-    timeout: 120_000,
-  }, async () => {
+  it('is heard, answered with a tool, shown in captions and spoken back [V001]', async () => {
     const { samples } = tone(700, SPOKEN_RATE, 1);
     const sidecar = await startSidecarServer({ speech: [new Uint8Array(samples.buffer)] });
     const model = await startModelServer({
@@ -50,12 +48,8 @@ describeWithBrowser('a spoken exchange', () => {
     await waitFor(async () => /sense|family|dashwood|sussex|settled/i.test((await mine()).join(' ')), {
       timeoutMs: 60_000,
     });
-    await shown.locator('[data-tool=calculator]').first().getByText('Done').waitFor({ timeout: 60_000 });
-    await shown
-      .locator('[data-who=assistant]')
-      .getByText('That was a fine sentence.')
-      .first()
-      .waitFor({ timeout: 60_000 });
+    await shown.locator('[data-tool=calculator]').first().getByText('Done').waitFor();
+    await shown.locator('[data-who=assistant]').getByText('That was a fine sentence.').first().waitFor();
     // What the page received is the voice of the sidecar.
     await page.waitForFunction(() => Number(Reflect.get(globalThis, 'loudest')) > 0.05, undefined, {
       timeout: 60_000,
@@ -69,7 +63,7 @@ describeWithBrowser('a spoken exchange', () => {
 describeWithBrowser('the microphone test of the setup', () => {
   const { open } = withBrowser({ microphone: reading });
 
-  it('shows what the local recogniser understood, on a phone', { timeout: 120_000 }, async () => {
+  it('shows what the local recogniser understood, on a phone', async () => {
     const voice = await startVoice();
     const { page, problems } = await open(voice.url, PHONE);
     await page.goto(`${voice.url}/setup/speech`);
@@ -77,7 +71,7 @@ describeWithBrowser('the microphone test of the setup', () => {
     // The recording ends by itself.
     await page.getByRole('button', { name: 'Done speaking' }).waitFor();
     const understood = page.getByText(/^Understood: /);
-    await understood.waitFor({ timeout: 60_000 });
+    await understood.waitFor();
     expect(await understood.textContent()).toMatch(/sense|family|dashwood|sussex|settled/i);
     await checkLooks({ page, problems, close: async () => undefined }, { axe: 'content' });
   });

@@ -114,7 +114,7 @@ describeWithBrowser('a call that meets trouble', () => {
     });
     await orb(page).click();
     const alert = page.getByRole('alert');
-    await alert.getByText('Sound does not get through.').waitFor({ timeout: 60_000 });
+    await alert.getByText('Sound does not get through.').waitFor();
     await alert.getByText(/same network.*TURN relay/).waitFor();
     await alert.getByRole('button', { name: 'Try again' }).waitFor();
   });

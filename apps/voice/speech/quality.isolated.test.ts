@@ -80,7 +80,7 @@ describe('the voices of this machine', () => {
       heard.push(await hear(concatSamples(pieces)));
     }
     expect(wordError(texts, heard), heard.join('\n')).toBeLessThanOrEqual(0.1);
-  }, 300_000);
+  });
 
   it('Piper speaks to four callers at once, and each is understood by its own words', async () => {
     // Two of them are misheard now and then from a caller alone as well, and would say nothing about sharing.
@@ -98,7 +98,7 @@ describe('the voices of this machine', () => {
     });
     expect(nearest, heard.join('\n')).toEqual(texts);
     expect(wordError(texts, heard), heard.join('\n')).toBeLessThanOrEqual(0.1);
-  }, 300_000);
+  });
 
   it('Kokoro is understood, with voices of both Englishes, and says what half precision cannot [V040]', async () => {
     // The second of them needs more than half precision.
@@ -117,7 +117,7 @@ describe('the voices of this machine', () => {
     expect(wordError(Object.values(said), heard)).toBeLessThanOrEqual(0.1);
     expect(heard[1]).toMatch(/rain tomorrow morning/);
     expect(speech.describe().warnings).toEqual([]);
-  }, 240_000);
+  });
 
   it('say numbers, sums and dates as people do', async () => {
     const heard = await hear(await say('The ticket was $24.50 on March 3rd.', 'piper'));
@@ -175,7 +175,7 @@ describe('speech', () => {
     expect(await hear(quiet)).toBe('');
     const [before, after] = [await hear(voice), await hear(louder)];
     expect(wordError([before], [after]), after).toBeLessThanOrEqual(0.15);
-  }, 300_000);
+  });
 
   it('is noticed as soon after other speech and a long silence as at the beginning', async () => {
     const file = readFileSync(join(import.meta.dirname, 'recognition/fixtures/austen.ogg'));

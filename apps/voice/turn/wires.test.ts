@@ -11,7 +11,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 
 /** One service for all, as starting it takes longer than all the turns. */
-it('a turn says the words of every gateway and nothing else', { timeout: 240_000 }, async () => {
+it('a turn says the words of every gateway and nothing else', async () => {
   const home = temporaryDirectory();
   onTestFinished(() => home.remove());
   const gateway = await startDoorGateway(home.path);

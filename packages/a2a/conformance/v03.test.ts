@@ -167,7 +167,7 @@ describe('notifications over JSON-RPC', () => {
     const hook = await startWebhook();
     const configuration = { pushNotificationConfig: { url: hook.url, token: 'sesame' } };
     const { id } = await send({}, { configuration });
-    await expect.poll(() => hook.states().at(-1), { timeout: 60_000 }).toBe('input-required');
+    await expect.poll(() => hook.states().at(-1)).toBe('input-required');
     expect(hook.calls.at(-1)).toMatchObject({
       headers: { 'x-a2a-notification-token': 'sesame' },
       body: { kind: 'status-update', taskId: id },

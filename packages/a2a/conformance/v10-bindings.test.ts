@@ -113,7 +113,7 @@ describe.each(transports)('push configs over %s', (transport, kit) => {
     const taskPushNotificationConfig = { id: 'hook', url: hook.url, authentication };
     const asking = await kit.send(message('input-required'), { taskPushNotificationConfig });
     await kit.send(message('complete-task', { taskId: taskOf(asking).id }));
-    await expect.poll(() => hook.states().at(-1), { timeout: 60_000 }).toBe('TASK_STATE_COMPLETED');
+    await expect.poll(() => hook.states().at(-1)).toBe('TASK_STATE_COMPLETED');
     for (const { headers, body } of hook.calls) {
       expect(headers.authorization).toBe('Bearer tck-token');
       expect(Object.keys(body)).toHaveLength(1);

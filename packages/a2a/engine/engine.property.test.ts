@@ -161,7 +161,7 @@ it('keeps the table of states and loses no event, whatever comes in whatever ord
         // Readers are told of an end when it is on disk.
         await Promise.all(world.tasks.map((task) => task.saving));
         const isBehind = ({ seen, left, live }: Reader) => !left && seen.at(-1) !== live.sequence;
-        const told = { timeoutMs: 10_000, intervalMs: 1 };
+        const told = { timeoutMs: 60_000, intervalMs: 1 };
         await waitFor(() => !world.readers.some(isBehind), told).catch(() => undefined);
         for (const task of world.tasks) {
           const states = world.history.get(task.id) ?? [];

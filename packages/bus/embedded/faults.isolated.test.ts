@@ -48,7 +48,7 @@ it('loads nothing of NATS for an embedded bus, and lets the process end after st
   const child = startChild(new URL('../fixtures/light-start.ts', import.meta.url), {
     arguments: [directory.path],
   });
-  expect(await child.waitForLine('loaded', 30_000)).toBe('loaded 0');
+  expect(await child.waitForLine('loaded', 60_000)).toBe('loaded 0');
   expect(await child.exited).toEqual({ code: 0, signal: null });
   directory.remove();
 });

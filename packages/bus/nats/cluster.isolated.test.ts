@@ -19,7 +19,7 @@ describe.skipIf(natsMissing)(`a NATS cluster of three${natsMissing ? `: ${natsMi
   beforeAll(async () => {
     cluster = await startNatsCluster();
     admin = await connect({ servers: cluster.url.split(','), maxReconnectAttempts: -1 });
-  }, 180_000);
+  });
   afterAll(async () => {
     await admin.close();
     await cluster.stop();
@@ -76,7 +76,7 @@ describe.skipIf(natsMissing)(`a NATS cluster of three${natsMissing ? `: ${natsMi
     expect(await bus.cluster()).toMatchObject({ name: 'test', server: expect.stringMatching(/^n[123]$/) });
     const { leader, peers } = await journal(bus);
     expect([leader, ...peers.map(({ name }) => name)].toSorted()).toEqual(['n1', 'n2', 'n3']);
-  }, 180_000);
+  });
 
   it('raises what has fewer copies and says so, and never lowers what the operator raised', async () => {
     const first = await open({ replicas: 1 });

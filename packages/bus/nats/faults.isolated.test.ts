@@ -34,7 +34,7 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
     const all = 100_000;
     const options = { durable: 'reader', group: 'readers', concurrency: 100 };
     const reader = start(subscriber, [JSON.stringify(place), effectsPath, JSON.stringify(options)]);
-    await reader.waitForLine('ready', 30_000);
+    await reader.waitForLine('ready', 60_000);
     const log = join(directory.path, 'accepted');
     const writer = start(publisher, [JSON.stringify(place), log, '0', String(all), '256']);
     for (const killedAt of [10_000, 40_000, 80_000]) {
@@ -53,5 +53,5 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
     expect(await bus.deadLetters()).toEqual([]);
     await bus.stop();
     directory.remove();
-  }, 240_000);
+  });
 });

@@ -27,7 +27,7 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
 
   it('passes on when its holder is killed', async () => {
     const child = startHolder();
-    const line = await child.waitForLine('token ', 30_000);
+    const line = await child.waitForLine('token ', 60_000);
     const lease = await bus.lease('scheduler', { ttlMs: 1000 });
     expect(lease.token).toBeUndefined();
     await child.kill('SIGKILL');
@@ -38,7 +38,7 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
     // Longer than the test has patience.
     const ttlMs = 20_000;
     const child = startHolder(ttlMs);
-    const line = await child.waitForLine('token ', 30_000);
+    const line = await child.waitForLine('token ', 60_000);
     const lease = await bus.lease('scheduler', { ttlMs });
     await expect(lease.confirm()).rejects.toMatchObject({ code: 'lease_lost' });
     await child.kill('SIGKILL');
@@ -47,7 +47,7 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
 
   it('is lost to a holder that was asleep, by its own clock and by the store', async () => {
     const child = startHolder();
-    const line = await child.waitForLine('token ', 30_000);
+    const line = await child.waitForLine('token ', 60_000);
     const lease = await bus.lease('scheduler', { ttlMs: 1000 });
     process.kill(child.pid, 'SIGSTOP');
     await vi.waitFor(() => expect(lease.token).toBeGreaterThan(Number(line.split(' ')[1])), patience);

@@ -188,7 +188,7 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     await bus.subscribe('question', ({ reply }) => {
       if (reply !== undefined) void bus.publish({ topic: reply.topic, payload: 'answer' });
     });
-    expect((await bus.request('question', 1, { timeoutMs: 10_000 })).payload).toBe('answer');
+    expect((await bus.request('question', 1, { timeoutMs: 60_000 })).payload).toBe('answer');
     expect(logger.lines.map(({ text }) => text)).toEqual(
       expect.arrayContaining(['NATS connection lost; reconnecting', 'NATS connection restored']),
     );

@@ -20,7 +20,7 @@ describe.skipIf(natsMissing)(
     let worlds = 0;
     beforeAll(async () => {
       server = await startNatsServer();
-    }, 180_000);
+    });
     afterAll(() => server.stop());
     beforeEach(async () => {
       line = await openLine(server.port);
@@ -116,6 +116,6 @@ describe.skipIf(natsMissing)(
       } finally {
         await Promise.all(buses.map((each) => each.stop()));
       }
-    }, 180_000);
+    });
   },
 );

@@ -77,7 +77,7 @@ export function describeFailures(createWorld: WorldFactory): void {
       const bus = await world.open();
       await answerer(bus);
       const asked = Array.from({ length: 50 }, (_, number) =>
-        bus.request('question.x', number, { timeoutMs: 10_000, correlationId: `c${number}` }),
+        bus.request('question.x', number, { timeoutMs: 60_000, correlationId: `c${number}` }),
       );
       const answers = await Promise.all(asked);
       expect(answers.map(({ payload }) => payload)).toEqual(asked.map((_, number) => ({ echo: number })));
@@ -91,7 +91,7 @@ export function describeFailures(createWorld: WorldFactory): void {
       await bus.subscribe('command.#', ({ reply }) => {
         if (reply !== undefined) void bus.publish({ topic: reply.topic, payload: 'done' });
       });
-      const answer = await bus.request('command.schedule', { action: 'list' }, { timeoutMs: 10_000 });
+      const answer = await bus.request('command.schedule', { action: 'list' }, { timeoutMs: 60_000 });
       expect(answer.payload).toBe('done');
     });
 
@@ -105,15 +105,15 @@ export function describeFailures(createWorld: WorldFactory): void {
 
     it('can be given up by a signal, before or meanwhile', async () => {
       const bus = await world.open();
-      const early = bus.request('a', 1, { timeoutMs: 10_000, signal: AbortSignal.abort() });
+      const early = bus.request('a', 1, { timeoutMs: 60_000, signal: AbortSignal.abort() });
       await expect(early).rejects.toMatchObject({ code: 'request_aborted' });
       const hasty = new AbortController();
-      const atOnce = bus.request('a', 1, { timeoutMs: 10_000, signal: hasty.signal });
+      const atOnce = bus.request('a', 1, { timeoutMs: 60_000, signal: hasty.signal });
       hasty.abort();
       await expect(atOnce).rejects.toMatchObject({ code: 'request_aborted' });
       const controller = new AbortController();
       await bus.subscribe('b', () => controller.abort());
-      const late = bus.request('b', 1, { timeoutMs: 10_000, signal: controller.signal });
+      const late = bus.request('b', 1, { timeoutMs: 60_000, signal: controller.signal });
       await expect(late).rejects.toMatchObject({ code: 'request_aborted' });
     });
 

@@ -38,7 +38,7 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
       for (const round of numbers(3)) {
         const parameters = [JSON.stringify(place), log, String(round * 100_000), '1000000', '8'];
         const child = start(publisher, parameters);
-        await child.waitForLine('accepted 1000', 30_000);
+        await child.waitForLine('accepted 1000', 60_000);
         await child.kill('SIGKILL');
       }
       const accepted = [...readAccepted(log)];
@@ -73,15 +73,13 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
         ];
         for (const number of [9, 19, 29]) {
           const child = start(subscriber, parameters);
-          await child.waitForLine(`stands at ${number}`, 30_000);
+          await child.waitForLine(`stands at ${number}`, 60_000);
           await child.kill('SIGKILL');
         }
         const last = start(subscriber, parameters);
         const effects = new Effects(effectsPath);
         const runs = moment === 'before' ? 30 : 33;
-        await waitFor(() => effects.totals().balance === 30 && effects.totals().runs >= runs, {
-          timeoutMs: 30_000,
-        });
+        await waitFor(() => effects.totals().balance === 30 && effects.totals().runs >= runs);
         await last.kill('SIGKILL');
         expect(effects.totals().balance).toBe(30);
         expect(effects.numbers()).toEqual(numbers(30));
@@ -140,7 +138,7 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
 
 /** What the child wrote until it died or handled the last message. */
 async function outcome(child: Child): Promise<string> {
-  const next = child.waitForLine('handles next', 30_000).catch(() => undefined);
+  const next = child.waitForLine('handles next', 60_000).catch(() => undefined);
   await Promise.race([child.exited, next]);
   return child.output();
 }

@@ -20,7 +20,6 @@ const cleanups: (() => unknown)[] = [];
 const logger = { warn: (fields: object) => void warnings.push(fields as never) };
 /** Programs take their time to start on a busy machine. */
 const patience = { timeoutMs: 45_000 };
-const longTest = { timeout: 240_000 };
 
 beforeEach(() => {
   warnings = [];
@@ -34,7 +33,7 @@ const program = (...tools: string[]): McpServerConfig => ({
   command: process.execPath,
   args: [mcpProgram, ...tools],
   env: { GIVEN: 'yes', TOKEN: 'hush-hush' },
-  timeoutMs: 5000,
+  timeoutMs: 60_000,
 });
 
 type Options = Partial<ConstructorParameters<typeof McpClients>[0]>;
@@ -67,7 +66,7 @@ async function serve(options: Parameters<typeof startMcpServer>[0]) {
   return { ...server, stop };
 }
 
-describe('a server that is a program', longTest, () => {
+describe('a server that is a program', () => {
   it('is started by the sandbox, and not at all where that has to isolate it and cannot', async () => {
     const isolation = { kind: 'none' as const, reason: 'bubblewrap is not installed' };
     const { clients } = await open([program('echo')], {
@@ -262,7 +261,7 @@ describe('a server that is a program', longTest, () => {
   });
 });
 
-describe('the list of servers', longTest, () => {
+describe('the list of servers', () => {
   it('leaves out with its reason what cannot be used; the others stay', async () => {
     const { clients } = await open([
       { name: 'gone', command: '/no/such/program' },
@@ -325,7 +324,7 @@ describe('the list of servers', longTest, () => {
   });
 });
 
-describe.each(['http', 'sse'] as const)('a server over %s', longTest, (transport) => {
+describe.each(['http', 'sse'] as const)('a server over %s', (transport) => {
   it('gets the headers with every request', async () => {
     const server = await serve({ transport, key: 'sesame' });
     const headers = { authorization: 'Bearer sesame', 'x-tenant': 'blue' };
@@ -387,7 +386,7 @@ it('leaves out tools whose parameters have sentences for names, unless the serve
   expect(warnings).toMatchObject([{ server: 'net', tools: ['odd'] }]);
 });
 
-describe('a server over streamable HTTP', longTest, () => {
+describe('a server over streamable HTTP', () => {
   it.each([404, 400])('that forgot the session (%i) is asked once more in a new one', async (status) => {
     const called: string[] = [];
     const server = await serve({ unknownSession: status, onCall: (words) => called.push(words) });

@@ -62,7 +62,7 @@ describe('web search', () => {
 
   const search = (path: string, input: object) =>
     callTool(createWebSearch(createDuckDuckGo({ url: `${pages.url}${path}` })), input);
-  const searxng = (path: string, timeoutMs = 5000) =>
+  const searxng = (path: string, timeoutMs = 60_000) =>
     callTool(createWebSearch(createSearxng({ url: `${pages.url}${path}`, timeoutMs })), { query: 'cats' });
 
   describe('web_search', () => {
@@ -174,8 +174,8 @@ describe('keyed', () => {
   });
   afterAll(() => server.stop());
 
-  const brave = (apiKey = searchKey) => createBrave({ apiKey, url: server.braveUrl, timeoutMs: 5000 });
-  const tavily = (apiKey = searchKey) => createTavily({ apiKey, url: server.tavilyUrl, timeoutMs: 5000 });
+  const brave = (apiKey = searchKey) => createBrave({ apiKey, url: server.braveUrl, timeoutMs: 60_000 });
+  const tavily = (apiKey = searchKey) => createTavily({ apiKey, url: server.tavilyUrl, timeoutMs: 60_000 });
   const engines = { brave, tavily };
   const both = Object.keys(engines) as (keyof typeof engines)[];
 

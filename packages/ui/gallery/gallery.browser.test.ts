@@ -14,7 +14,6 @@ import { bundlePages } from '../build/bundle.ts';
 import { sendJson, servePages, type TestService } from '../fixtures/testServer.ts';
 import { cutWords, isFocused, openPalette, seenFocus } from './pageChecks.suite.ts';
 
-const SOON = { timeout: 60_000 };
 const PHONE: WindowOptions = {
   viewport: { width: 390, height: 844 },
   hasTouch: true,
@@ -101,7 +100,7 @@ describeWithBrowser('the gallery of all parts', () => {
         await press('Escape');
         return await opened.count();
       };
-      await expect.poll(left, SOON).toBe(0);
+      await expect.poll(left).toBe(0);
     });
     afterAll(close);
 
@@ -112,7 +111,7 @@ describeWithBrowser('the gallery of all parts', () => {
 
     it('skips to the content', async () => {
       await press('Tab');
-      await expect.poll(focused, SOON).toBe('Skip to the content');
+      await expect.poll(focused).toBe('Skip to the content');
       await press('Enter');
       expect(await gallery.page.evaluate(() => document.activeElement?.id)).toBe('content');
     });
@@ -131,28 +130,28 @@ describeWithBrowser('the gallery of all parts', () => {
       await focus('Open the dialog');
       await press('Enter');
       const dialog = gallery.page.getByRole('dialog', { name: 'Rename the schedule' });
-      await expect.poll(() => dialog.getByLabel('New name').evaluate(isFocused), SOON).toBe(true);
+      await expect.poll(() => dialog.getByLabel('New name').evaluate(isFocused)).toBe(true);
       for (const name of ['Cancel', 'Rename', 'Close']) {
         await press('Tab');
-        await expect.poll(focused, SOON).toBe(name);
+        await expect.poll(focused).toBe(name);
       }
       await press('Tab');
-      await expect.poll(() => dialog.getByLabel('New name').evaluate(isFocused), SOON).toBe(true);
+      await expect.poll(() => dialog.getByLabel('New name').evaluate(isFocused)).toBe(true);
       await press('Escape');
       await dialog.waitFor({ state: 'detached' });
-      await expect.poll(focused, SOON).toBe('Open the dialog');
+      await expect.poll(focused).toBe('Open the dialog');
     });
 
     it('puts the safe answer of a question first', async () => {
       await focus('Open the question');
       await press('Enter');
       await gallery.page.getByRole('alertdialog').waitFor();
-      await expect.poll(focused, SOON).toBe('Keep it');
+      await expect.poll(focused).toBe('Keep it');
       await press('Tab');
-      await expect.poll(focused, SOON).toBe('Delete');
+      await expect.poll(focused).toBe('Delete');
       await press('Enter');
-      await expect.poll(said, SOON).toBe('Schedule deleted');
-      await expect.poll(focused, SOON).toBe('Open the question');
+      await expect.poll(said).toBe('Schedule deleted');
+      await expect.poll(focused).toBe('Open the question');
     });
 
     it('walks the tabs with the arrows, round and round', async () => {
@@ -160,7 +159,7 @@ describeWithBrowser('the gallery of all parts', () => {
       const shown = () => gallery.page.getByRole('tabpanel').textContent();
       for (const content of ['Each sentence with', 'What was done', 'Eight sources', 'Each sentence with']) {
         await press('ArrowRight');
-        await expect.poll(shown, SOON).toContain(content);
+        await expect.poll(shown).toContain(content);
       }
     });
 
@@ -168,25 +167,25 @@ describeWithBrowser('the gallery of all parts', () => {
       const highlighted = () => gallery.page.locator('[role=menuitem][data-highlighted]').textContent();
       await focus('Open the menu');
       await press('Enter');
-      await expect.poll(highlighted, SOON).toContain('Rename');
+      await expect.poll(highlighted).toContain('Rename');
       await press('ArrowDown');
-      await expect.poll(highlighted, SOON).toBe('Archive');
+      await expect.poll(highlighted).toBe('Archive');
       await press('Enter');
-      await expect.poll(said, SOON).toBe('Archived');
-      await expect.poll(focused, SOON).toBe('Open the menu');
+      await expect.poll(said).toBe('Archived');
+      await expect.poll(focused).toBe('Open the menu');
       await press('Enter');
-      await expect.poll(highlighted, SOON).toContain('Rename');
+      await expect.poll(highlighted).toContain('Rename');
       await press('d');
-      await expect.poll(highlighted, SOON).toBe('Delete');
+      await expect.poll(highlighted).toBe('Delete');
       await press('Enter');
-      await expect.poll(said, SOON).toBe('Note deleted');
+      await expect.poll(said).toBe('Note deleted');
     });
 
     it('finds a command in the palette', async () => {
       await openPalette(gallery.page);
       await gallery.page.keyboard.type('gree');
       await expect
-        .poll(() => gallery.page.locator('[role=option][data-selected=true]').textContent(), SOON)
+        .poll(() => gallery.page.locator('[role=option][data-selected=true]').textContent())
         .toBe('Say hello');
       await press('Enter');
       await gallery.page.getByRole('complementary', { name: 'Hello' }).waitFor();
@@ -207,9 +206,7 @@ describeWithBrowser('the gallery of all parts', () => {
       await focus('Open the dialog');
       await press('?');
       const help = gallery.page.getByRole('dialog', { name: 'Keyboard shortcuts' });
-      await expect
-        .poll(() => help.getByRole('term').allTextContents(), SOON)
-        .toContain('Open the command palette');
+      await expect.poll(() => help.getByRole('term').allTextContents()).toContain('Open the command palette');
     });
 
     it('takes back what was done, from the toast', async () => {
@@ -221,9 +218,9 @@ describeWithBrowser('the gallery of all parts', () => {
       await press('F8');
       await press('Tab');
       await press('Tab');
-      await expect.poll(focused, SOON).toBe('Undo');
+      await expect.poll(focused).toBe('Undo');
       await press('Enter');
-      await expect.poll(said, SOON).toBe('Note restored');
+      await expect.poll(said).toBe('Note restored');
       await undo.waitFor({ state: 'detached' });
     });
   });
@@ -237,7 +234,7 @@ describeWithBrowser('the gallery of all parts', () => {
       const moving = () => gallery.page.evaluate(() => document.getAnimations().length);
       expect(await moving()).toBe(0);
       await gallery.page.emulateMedia({ reducedMotion: 'no-preference' });
-      await expect.poll(moving, SOON).toBeGreaterThan(0);
+      await expect.poll(moving).toBeGreaterThan(0);
       await gallery.page.emulateMedia({ reducedMotion: 'reduce' });
     });
 
@@ -246,7 +243,7 @@ describeWithBrowser('the gallery of all parts', () => {
       await gallery.page.getByRole('dialog', { name: 'Enter your key' }).waitFor();
       await gallery.page.keyboard.press('Escape');
       await expect
-        .poll(() => gallery.page.locator('#answer').textContent(), SOON)
+        .poll(() => gallery.page.locator('#answer').textContent())
         .toBe('unknown or missing api key Enter a key that it knows.');
     });
 
@@ -260,25 +257,25 @@ describeWithBrowser('the gallery of all parts', () => {
       await prompt.getByText('did not accept the last key').waitFor();
       await prompt.getByLabel('Key').fill('open sesame');
       await prompt.getByRole('button', { name: 'Use this key' }).click();
-      await expect.poll(answer, SOON).toBe('The treasure');
+      await expect.poll(answer).toBe('The treasure');
       expect(await gallery.page.evaluate(() => localStorage.getItem('gallery.key'))).toBe('open sesame');
       await gallery.page.reload();
       await call();
-      await expect.poll(answer, SOON).toBe('The treasure');
+      await expect.poll(answer).toBe('The treasure');
     });
 
     it('follows events over broken connections', async () => {
       streams = 0;
       await gallery.page.getByRole('button', { name: 'Follow the events' }).click();
       await expect
-        .poll(() => gallery.page.locator('#events').textContent(), SOON)
+        .poll(() => gallery.page.locator('#events').textContent())
         .toBe('open: 1 part 1, 2 part 2, 3 part 3');
       expect(streams).toBe(3);
     });
 
     it('shows markdown without running what is in it, and fetches nothing from outside', async () => {
       const reading = gallery.page.getByRole('region', { name: 'reading' });
-      await expect.poll(() => reading.getByText('<script>alert(1)</script>').count(), SOON).toBe(2);
+      await expect.poll(() => reading.getByText('<script>alert(1)</script>').count()).toBe(2);
       expect(await gallery.page.locator('img').count()).toBe(0);
       const link = reading.getByRole('link', { name: 'a plan' }).first();
       expect(await link.getAttribute('rel')).toContain('noopener');
@@ -295,7 +292,7 @@ describeWithBrowser('the gallery of all parts', () => {
       );
       await time.focus();
       await expect
-        .poll(() => gallery.page.getByRole('tooltip').textContent(), SOON)
+        .poll(() => gallery.page.getByRole('tooltip').textContent())
         .toMatch(/\d{4}.*\d\d:\d\d:\d\d/);
     });
 

@@ -289,9 +289,7 @@ describe('the bot', () => {
   it('retries when the platform cannot be reached at first', async () => {
     guild.server.fail('GET /api/v10/gateway/bot', { status: 500, body: {} }, 10);
     await open(async () => 'hi');
-    await waitFor(() => logged.includes('failed to connect to the chat gateway; retrying'), {
-      timeoutMs: 20_000,
-    });
+    await waitFor(() => logged.includes('failed to connect to the chat gateway; retrying'));
     await connected();
   });
 

@@ -20,7 +20,7 @@ const coder = (more: Partial<CodingAgent> = {}): CodingAgent => ({
   directory: realpathSync(home.path),
   env: {},
   sandbox,
-  timeoutMs: 15_000,
+  timeoutMs: 60_000,
   permissions: 'readonly',
   allow_kinds: [],
   deny_kinds: [],

@@ -113,7 +113,7 @@ it('leaves what is not English to others', async () => {
 });
 
 // Cut off in a thread, its native code ended the whole process.
-it('survives that nobody waits for its opinion any more, wherever it is', { timeout: 180_000 }, async () => {
+it('survives that nobody waits for its opinion any more, wherever it is', async () => {
   const pair = { claim: 'The mill at Kerne was sold in 1931.', passage: MILL.repeat(6) };
   const pairs = Array.from({ length: 16 }, () => pair);
   const own = new ClaimModel();

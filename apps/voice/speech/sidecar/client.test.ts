@@ -93,13 +93,13 @@ describe('failures', () => {
   it('and calls never show the password of the address', async () => {
     const peer = await startPeer(() => ({ reference_ids: ['ada'] }));
     const address = (url: string) => url.replace('http://', 'http://ada:hush%40hush@');
-    const sidecar = createSidecarClient({ url: address(peer.url), timeoutMs: 10_000 });
+    const sidecar = createSidecarClient({ url: address(peer.url), timeoutMs: 60_000 });
     expect(await sidecar.listReferences()).toEqual(['ada']);
     const authorization = `Basic ${Buffer.from('ada:hush@hush').toString('base64')}`;
     expect(peer.requests[0]?.headers.authorization).toBe(authorization);
     const { server } = await start();
     await server.stop();
-    const gone = createSidecarClient({ url: address(server.url), timeoutMs: 10_000 });
+    const gone = createSidecarClient({ url: address(server.url), timeoutMs: 60_000 });
     const failure: unknown = await gone.listReferences().catch((error: unknown) => error);
     expect(failure).toMatchObject({ message: `No sidecar answers at ${server.url}; check SIDECAR_URL.` });
     expect(inspect(failure, { depth: 9 })).not.toContain('hush');
@@ -111,7 +111,7 @@ describe('failures', () => {
   ])('do not come from a name or password like %s', async (given, sent) => {
     const peer = await startPeer(() => ({ reference_ids: [] }));
     const url = peer.url.replace('http://', `http://${given}`);
-    await createSidecarClient({ url, timeoutMs: 10_000 }).listReferences();
+    await createSidecarClient({ url, timeoutMs: 60_000 }).listReferences();
     const [, pair = ''] = peer.requests[0]?.headers.authorization?.split(' ') ?? [];
     expect(Buffer.from(pair, 'base64').toString()).toBe(sent);
   });

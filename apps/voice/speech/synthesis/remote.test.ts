@@ -48,7 +48,7 @@ describe('the sidecar as a voice', () => {
     onTestFinished(() => server.stop());
     for (const id of ['house', 'ada']) server.references.set(id, { audio: new Uint8Array(), text: '' });
     const told = warnings();
-    const sidecar = createSidecarClient({ url: server.url, timeoutMs: 5000 });
+    const sidecar = createSidecarClient({ url: server.url, timeoutMs: 60_000 });
     return {
       server,
       told,
@@ -87,7 +87,7 @@ describe('the sidecar as a voice', () => {
 
   it('is not heard where it answers with words instead of sound', async () => {
     const peer = await startPeer(() => ({ detail: 'the model is loading' }));
-    const sidecar = createSidecarClient({ url: peer.url, timeoutMs: 5000 });
+    const sidecar = createSidecarClient({ url: peer.url, timeoutMs: 60_000 });
     const voice = createSidecarSynthesizer({
       sidecar,
       sampleRate: 44_100,

@@ -32,5 +32,5 @@ describe.runIf(isInstalled)('Whisper', () => {
     const missed = text.split(' ').filter((word) => !words.has(word));
     expect(missed.length, heard).toBeLessThanOrEqual(1);
     expect(heardLanguages).toEqual(['it']);
-  }, 600_000);
+  });
 });

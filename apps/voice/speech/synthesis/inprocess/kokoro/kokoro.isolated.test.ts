@@ -26,7 +26,7 @@ it('all 54 voices have a style of their own, and speak in it [V040]', async () =
     manners.set(energy, voice);
   }
   expect(manners.size).toBe(17);
-}, 300_000);
+});
 
 /** The real runtime, with another speed among what the model is given. */
 function inHaste(onnx: OnnxRuntime): OnnxRuntime {

@@ -57,4 +57,4 @@ it('is unpacked whole: by several threads at once, and also after a failure', as
     expect(Math.max(...other.map((sample, at) => Math.abs(sample - (sound?.[at] ?? 0))))).toBeLessThan(0.01);
   }
   expect((await files()).toSorted()).toEqual(unpacked);
-}, 300_000);
+});
