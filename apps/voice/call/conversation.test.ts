@@ -36,6 +36,18 @@ describe('a conversation', () => {
     expect(Math.abs(told - (heardAt - silentAt))).toBeLessThanOrEqual(40);
   });
 
+  it('tells when the speech was there that was said, not a guess that was dropped', async () => {
+    const stage = await openCall({
+      answers: [{ text: 'It is sunny here today.', after: 700, every: 400 }],
+      behavior: { micro_ack: false },
+    });
+    await stage.say('How is the weather?');
+    await stage.until(() => stage.heard() === 'It is sunny here today.');
+    const metrics = stage.caller.received.find(({ message }) => message.type === 'metrics')?.message.data;
+    const { turn } = metrics as { turn: { first_speech_ms: number; first_packet_ms: number } };
+    expect(turn.first_packet_ms - turn.first_speech_ms).toBeLessThan(400);
+  });
+
   it('notes on the page that older messages made room, and answers', async () => {
     const stage = await openCall({ answers: [{ text: 'Fine.' }] });
     for (const text of ['One?', 'Two?', 'Three?', 'Four?']) {

@@ -36,6 +36,11 @@ export class TurnMarks {
     if (!this.#marks.has(mark)) this.#marks.set(mark, Math.round(at - this.#start));
   }
 
+  /** What happened came to nothing. */
+  forget(mark: Mark): void {
+    this.#marks.delete(mark);
+  }
+
   /** The caller's turn is over; its transcript came then, or now. */
   noteEndOfTurn(transcribedAt: number | undefined): void {
     this.note('transcript_ms', transcribedAt);

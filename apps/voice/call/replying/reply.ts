@@ -283,7 +283,10 @@ export class Reply {
   #prepareFirst(clause: Clause): void {
     const spoken = this.#spokenOf(clause);
     if (spoken === undefined || spoken === this.#prepared?.utterance.text) return;
-    this.#prepared?.cancel();
+    if (this.#prepared !== undefined) {
+      this.#prepared.cancel();
+      this.marks.forget('first_speech_ms');
+    }
     this.#prepared = this.#deps.player.prepare(this.#utteranceOf(clause, spoken));
   }
 
