@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { errorMessage, limitBody, untilAborted } from '@trunkline/std';
-import type { Client, RESTOptions } from 'discord.js';
+import type { Client, RESTOptions, ResponseLike } from 'discord.js';
 
 /**
  * What every post has beside its content: it mentions people, never everyone or a role, and its links get no preview
@@ -75,11 +75,11 @@ function readingWhole(send: MakeRequest): MakeRequest {
     const stream = (body instanceof Readable ? Readable.toWeb(body) : body) as ReadableStream | null;
     const answer = limitBody(new Response(stream), { maxBytes: largestBytes });
     const bytes = await answer.arrayBuffer().catch((cause: unknown) => {
-      // discord.js must not send again what has been taken.
+      // Without its code: by that discord.js would send again what may have been carried out.
       throw new Error(`The answer could not be read: ${errorMessage(cause)}`, { cause });
     });
     const read = bytes.byteLength === 0 ? null : bytes;
-    return new Response(read, { status, statusText, headers: [...headers] });
+    return new Response(read, { status, statusText, headers: [...headers] }) as ResponseLike;
   };
 }
 
