@@ -25,7 +25,7 @@ export {
   type DelegateErrorCode,
   questionKey,
 } from './delegate-to/delegate-to.ts';
-export { connectDiscord, plainPost } from './discord/connect-discord.ts';
+export { connectDiscord, discordRest, plainPost } from './discord/connect-discord.ts';
 export { clamp, oneLine, orRefusal } from './failure.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
 export { FileMarks, markChanges, withFileMarks } from './files/file-marks.ts';

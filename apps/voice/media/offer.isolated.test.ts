@@ -1,5 +1,8 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { waitFor } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 import { dial, prepareCaller } from './caller.suite.ts';
 import { pitch, startLines, startLinesByHand, tone } from './lines.suite.ts';
@@ -233,6 +236,42 @@ describe('PATCH /api/offer', () => {
     await waitFor(() => pitch(heard) > 0);
     const more = { pc_id: caller.id, candidates: [candidate, { ...candidate, sdp_mid: null }] };
     expect(await voice.patch('/api/offer', more)).toMatchObject({ status: 200, body: { status: 'success' } });
+  });
+
+  it.each(['behind', 'in'])('connects by TCP to no place that a caller names %s an offer', async (where) => {
+    const { voice } = await startLines();
+    let connections = 0;
+    const program = createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => undefined);
+    }).listen(0, '127.0.0.1');
+    const phone = createSocket('udp4').bind(0, '127.0.0.1');
+    onTestFinished(() => void [program.close(), phone.close()]);
+    let packets = 0;
+    phone.on('message', () => (packets += 1));
+    await Promise.all([once(program, 'listening'), once(phone, 'listening')]);
+    const { port } = program.address() as { port: number };
+    const at = (transport: string, place: number, kind: string) =>
+      `candidate:1 1 ${transport} 1518280447 127.0.0.1 ${place} typ ${kind}`;
+    const named = [
+      at('tcp', port, 'host tcptype passive'),
+      at('TCP', port, 'host tcptype so'),
+      at('tcp', port, 'host'),
+      at('ssltcp', port, 'host'),
+      at('tcp', port, 'prflx raddr 0.0.0.0 rport 0 tcptype active generation 0 typ host tcptype active'),
+      // Shows that the others were looked at.
+      at('udp', phone.address().port, 'host'),
+    ];
+    const { connection } = prepareCaller();
+    const { sdp: bare = '' } = await connection.createOffer();
+    const lines = named.map((each) => `a=${each}\r\n`).join('');
+    const sdp = where === 'in' ? bare.replace(/(?=a=ice-ufrag:)/, () => lines) : bare;
+    const { body } = await voice.post('/api/offer', { sdp, type: 'offer' });
+    const candidates = named.map((each) => ({ ...candidate, candidate: each }));
+    if (where === 'behind')
+      expect((await voice.patch('/api/offer', { pc_id: body.pc_id, candidates })).status).toBe(200);
+    await waitFor(() => packets > 2);
+    expect(connections).toBe(0);
   });
 
   it('refuses candidates of nobody, and those that are none [V114]', async () => {

@@ -66,6 +66,24 @@ export function candidatesIn(sdp: string): string[] {
   return [...sdp.matchAll(/^a=(candidate:[^\r\n]*)/gm)].map(([, candidate]) => candidate ?? '');
 }
 
+/**
+ * Whether the library would open a TCP connection to the place that a candidate names, which may be any program of this
+ * machine or its network. Browsers send active `host` candidates, for which it opens none; for all others it may.
+ */
+export function asksForTcp(candidate: string): boolean {
+  const transport = candidate.split(' ')[2]?.toLowerCase() ?? 'udp';
+  return transport !== 'udp' && !activeTcp.test(candidate);
+}
+
+const activeTcp = /^(a=)?candidate:\S+ \d+ tcp \d+ \S+ \d+ typ host tcptype active(\s|$)/i;
+
+/** The description without the candidates for which the library would open TCP connections. */
+export function withoutTcpPlaces(sdp: string): string {
+  return sdp.replace(/^a=(candidate:[^\n]*)\n?/gm, (line, candidate: string) =>
+    asksForTcp(candidate) ? '' : line,
+  );
+}
+
 /** Of one connection; browsers find a few dozen. */
 export const mostCandidates = 300;
 

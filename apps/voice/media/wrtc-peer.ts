@@ -2,6 +2,7 @@ import { isMainThread } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
 import type { AudioFrame } from '../speech/audio/samples.ts';
 import {
+  asksForTcp,
   type Candidate,
   type Channel,
   mediaKinds,
@@ -10,6 +11,7 @@ import {
   type PeerMaker,
   type PeerSettings,
   type PeerState,
+  withoutTcpPlaces,
 } from './peer.ts';
 
 export type Wrtc = typeof import('@roamhq/wrtc');
@@ -98,7 +100,8 @@ class WrtcPeer implements Peer {
   }
 
   async answer(sdp: string): Promise<string> {
-    await this.#connection.setRemoteDescription({ type: 'offer', sdp: withShortPackets(sdp) });
+    const offer = withShortPackets(withoutTcpPlaces(sdp));
+    await this.#connection.setRemoteDescription({ type: 'offer', sdp: offer });
     await this.#arrange(sdp);
     const answer = await this.#connection.createAnswer();
     await this.#connection.setLocalDescription(answer);
@@ -111,6 +114,7 @@ class WrtcPeer implements Peer {
   }
 
   async addCandidate({ candidate, mid, lineIndex }: Candidate): Promise<void> {
+    if (asksForTcp(candidate)) return;
     await this.#connection.addIceCandidate({ candidate, sdpMid: mid, sdpMLineIndex: lineIndex });
   }
 

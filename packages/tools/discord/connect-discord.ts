@@ -1,5 +1,6 @@
-import { untilAborted } from '@trunkline/std';
-import type { Client } from 'discord.js';
+import { Readable } from 'node:stream';
+import { errorMessage, limitBody, untilAborted } from '@trunkline/std';
+import type { Client, RESTOptions, ResponseLike } from 'discord.js';
 
 /**
  * What every post has beside its content: it mentions people, never everyone or a role, and its links get no preview
@@ -40,7 +41,7 @@ export async function connectDiscord<Bot>(settings: DiscordSettings<Bot>, signal
     ],
     // Direct messages arrive in channels that the client has not seen before.
     partials: [Partials.Channel],
-    rest: { api: apiUrl.replace(/\/+$/, ''), timeout: 15_000 },
+    rest: await discordRest(apiUrl),
     allowedMentions: { parse: ['users'] },
   });
   const bot = createBot(client);
@@ -53,6 +54,33 @@ export async function connectDiscord<Bot>(settings: DiscordSettings<Bot>, signal
     if (signal.aborted) destroyAfter(login, client, logger);
     throw error;
   }
+}
+
+type MakeRequest = RESTOptions['makeRequest'];
+
+/** More than a page of any list. */
+const largestBytes = 20 * 2 ** 20;
+
+/** Settings of a client of the REST API, which limit the time and the size of every answer. */
+export async function discordRest(apiUrl: string) {
+  const { DefaultRestOptions } = await import('discord.js');
+  const makeRequest = readingWhole(DefaultRestOptions.makeRequest as MakeRequest);
+  return { api: apiUrl.replace(/\/+$/, ''), timeout: 15_000, makeRequest };
+}
+
+/** Reads answers up to a limit, within the time that discord.js otherwise gives them to begin. */
+function readingWhole(send: MakeRequest): MakeRequest {
+  return async (url, init) => {
+    const { body, status, statusText, headers } = await send(url, init);
+    const stream = (body instanceof Readable ? Readable.toWeb(body) : body) as ReadableStream | null;
+    const answer = limitBody(new Response(stream), { maxBytes: largestBytes });
+    const bytes = await answer.arrayBuffer().catch((cause: unknown) => {
+      // Without its code: by that discord.js would send again what may have been carried out.
+      throw new Error(`The answer could not be read: ${errorMessage(cause)}`, { cause });
+    });
+    const read = bytes.byteLength === 0 ? null : bytes;
+    return new Response(read, { status, statusText, headers: [...headers] }) as ResponseLike;
+  };
 }
 
 /** discord.js cannot abort a login: destroying the client meanwhile would make it start over. */

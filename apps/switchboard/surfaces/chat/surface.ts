@@ -1,5 +1,6 @@
 import { escapeSegment } from '@trunkline/bus';
 import { readVariable } from '@trunkline/config';
+import { discordRest } from '@trunkline/tools';
 import type { REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugins.ts';
 import { defineSurface } from '../surface.ts';
@@ -107,7 +108,7 @@ async function createRestClients(
 
 async function restFactory(url: string): Promise<(token: string) => REST> {
   const { REST } = await import('discord.js');
-  const settings = { version: '10', api: url.replace(/\/+$/, ''), timeout: 15_000, retries: 0 };
+  const settings = { version: '10', ...(await discordRest(url)), retries: 0 };
   return (token) => new REST(settings).setToken(token);
 }
 

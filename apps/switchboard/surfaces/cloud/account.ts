@@ -16,12 +16,16 @@ export interface CallOptions {
   headers: { authorization: string };
   signal: AbortSignal;
   timeout: number;
+  maxContentLength: number;
   retry: false;
   /** Uploads read it here. */
   rootUrl?: string;
 }
 
 const callMs = 20_000;
+/** Of one answer: Gmail takes in mails of 50 MB, and gives out attachments in base64. */
+const largestBytes = 96 * 2 ** 20;
+
 /** An account of the cloud suite; its libraries are loaded on first use. */
 export class CloudAccount {
   readonly #place: { rootUrl?: string };
@@ -58,7 +62,8 @@ export class CloudAccount {
   }
 
   async call<Result>(signal: AbortSignal, work: (options: CallOptions) => Promise<Result>): Promise<Result> {
-    const shared = { signal, timeout: callMs, retry: false as const, ...this.#place };
+    const limits = { timeout: callMs, maxContentLength: largestBytes };
+    const shared = { signal, ...limits, retry: false as const, ...this.#place };
     try {
       return await this.#tokens.call(signal, (token) =>
         work({ headers: { authorization: `Bearer ${token}` }, ...shared }),
