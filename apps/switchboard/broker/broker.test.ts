@@ -1,5 +1,5 @@
 import { type FakePeer, startFakePeer, waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
@@ -42,7 +42,6 @@ beforeAll(async () => {
     env: {
       SCOUT_TOKEN: 'scout-token',
       REMOTE_AGENT_API_KEY: 'clerk-key',
-      SWITCHBOARD_SKILL_TIMEOUT_MS: '2000',
     },
     files: {
       'agents.yaml': `agents:
@@ -131,20 +130,35 @@ it('sends the key of a legacy entry, and chains one level [S027] [S050] [S035] [
   expect(call?.text).toContain('scout answered:\\nthree ships');
 });
 
-it('says in words that an agent is away, fails, says nothing or hangs', async () => {
+it('says in words that an agent is away, fails or says nothing', async () => {
   expect(await run('vanish')).toMatchObject({ taskState: 'failed', error: expect.stringContaining('gone') });
   expect(await agentNamed('gone')).toMatchObject({ sighting: { reachable: false } });
   for (const [given, words] of [
     [{ failure: 'no wind' }, 'no wind'],
     [{ silence: true }, 'without an answer'],
     [{ status: 200, body: '<html>' }, 'scout'],
-    [{ hang: true }, ''],
   ] as const) {
     answer = given;
     expect(await run('look')).toMatchObject({ taskState: 'failed', error: expect.stringContaining(words) });
   }
   answer = { question: 'Which sea?' };
   expect(await run('look')).toMatchObject({ taskState: 'input-required', content: 'Which sea?' });
+});
+
+it('gives up an agent that hangs', async () => {
+  const peer = await startFakePeer({ answer: () => ({ hang: true }) });
+  onTestFinished(() => peer.stop());
+  const hasty = await startSwitchboard({
+    env: { SWITCHBOARD_SKILL_TIMEOUT_MS: '500' },
+    files: { 'agents.yaml': `agents: [{ name: slow, url: "${peer.url}", skills: [look] }]` },
+  });
+  onTestFinished(() => hasty.stop());
+  const answers = await observe(hasty);
+  const payload = { skillHint: 'look', content: 'go' };
+  await hasty.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'hung' });
+  const { payload: answered } = await answers.first('agent.skill.response.hung');
+  expect(answered).toMatchObject({ taskState: 'failed', error: expect.stringContaining('0.5 s') });
+  answers.close();
 });
 
 it('hands the files of an agent that asks back on once', async () => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
   slow = await startFakePeer({ answer: () => ({ hang: true }) });
   quick = await startFakePeer({ answer: () => ({ text: 'done' }) });
   board = await startSwitchboard({
-    env: { SWITCHBOARD_EXECUTOR_CONCURRENCY: '1', SWITCHBOARD_SKILL_TIMEOUT_MS: '4000' },
+    env: { SWITCHBOARD_EXECUTOR_CONCURRENCY: '1' },
     files: {
       'agents.yaml': `agents:
   - { name: slow, url: "${slow.url}", skills: [wait] }

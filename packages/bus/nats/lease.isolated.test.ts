@@ -20,7 +20,7 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
 
   const start = childStarter();
 
-  function startHolder(ttlMs = 1000) {
+  function startHolder(ttlMs = 3000) {
     const place = { servers: server.url, prefix: 'bus', ackWaitMs: 1000 };
     return start(holder, [JSON.stringify(place), String(ttlMs)]);
   }
@@ -28,7 +28,7 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
   it('passes on when its holder is killed', async () => {
     const child = startHolder();
     const line = await child.waitForLine('token ', 60_000);
-    const lease = await bus.lease('scheduler', { ttlMs: 1000 });
+    const lease = await bus.lease('scheduler', { ttlMs: 3000 });
     expect(lease.token).toBeUndefined();
     await child.kill('SIGKILL');
     await vi.waitFor(() => expect(lease.token).toBeGreaterThan(Number(line.split(' ')[1])), patience);
@@ -48,7 +48,7 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
   it('is lost to a holder that was asleep, by its own clock and by the store', async () => {
     const child = startHolder();
     const line = await child.waitForLine('token ', 60_000);
-    const lease = await bus.lease('scheduler', { ttlMs: 1000 });
+    const lease = await bus.lease('scheduler', { ttlMs: 3000 });
     process.kill(child.pid, 'SIGSTOP');
     await vi.waitFor(() => expect(lease.token).toBeGreaterThan(Number(line.split(' ')[1])), patience);
     child.write('still leader?\n');
@@ -60,7 +60,7 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
 
   it('is given up in time when the server is away, and won again with a new token', async () => {
     const changes: (number | undefined)[] = [];
-    await bus.lease('scheduler', { ttlMs: 1000, onChange: (token) => changes.push(token) });
+    await bus.lease('scheduler', { ttlMs: 3000, onChange: (token) => changes.push(token) });
     await server.kill('SIGKILL');
     await vi.waitFor(() => expect(changes).toEqual([expect.any(Number), undefined]), patience);
     await server.start();

@@ -261,7 +261,7 @@ export function describeHistory(createWorld: WorldFactory): void {
     it('is held by the only one who asks, until it is released; its token grows with each start', async () => {
       let bus = await world.open();
       const changes: (number | undefined)[] = [];
-      const lease = await bus.lease('scheduler', { ttlMs: 1000, onChange: (token) => changes.push(token) });
+      const lease = await bus.lease('scheduler', { ttlMs: 10_000, onChange: (token) => changes.push(token) });
       await vi.waitFor(() => expect(lease.token).toBeTypeOf('number'), patience);
       const first = await lease.confirm();
       expect(lease.token).toBe(first);
@@ -271,7 +271,7 @@ export function describeHistory(createWorld: WorldFactory): void {
       expect(changes).toEqual([first, undefined]);
       await bus.stop();
       bus = await world.open();
-      const next = await bus.lease('scheduler', { ttlMs: 1000 });
+      const next = await bus.lease('scheduler', { ttlMs: 10_000 });
       await vi.waitFor(() => expect(next.token).toBeGreaterThan(first), patience);
     });
 
