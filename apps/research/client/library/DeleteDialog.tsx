@@ -2,7 +2,7 @@ import { ConfirmDialog, useApi, useToast } from '@trunkline/ui';
 import { useAction } from '../lib/actions.ts';
 
 /** A report or a chat, as the question names it. */
-export interface Deletable {
+interface Deletable {
   kind: 'research' | 'chat';
   id: string;
   title: string;
