@@ -326,6 +326,17 @@ describe('the chat', () => {
     expect((await fetch(`${service.url}/api/chat/unknown`)).status).toBe(404);
   });
 
+  it('does not store an answer to a conversation that was deleted while it was made', async () => {
+    model.enqueue({ fault: 'stall', text: 'So far', answer: ', and the rest.' });
+    const answer = client.chat({ ...ask('Forget this'), id: 'dropped' });
+    await waitFor(() => JSON.stringify(model.chats().at(-1)).includes('Forget this'));
+    const path = `${service.url}/api/chat/dropped`;
+    expect((await fetch(path, { method: 'DELETE' })).status).toBe(204);
+    model.release();
+    expect(await answer).toContain('d:{"finishReason":"stop"');
+    expect((await fetch(path)).status).toBe(404);
+  });
+
   it.each([
     {},
     { messages: [] },

@@ -18,7 +18,7 @@ export const researchErrors = defineErrors({
     (given: { spent: string }) =>
       `The research stopped because ${given.spent}. Resume it later, or ask the operator to raise the budget.`,
   ],
-  research_running: [409, 'This research is still under way.'],
+  research_running: [409, 'This research is still under way. Stop it, or wait until it is over.'],
   report_not_ready: [409, 'This research has no report yet.'],
   share_not_found: [404, 'This report is not shared, or no longer.'],
   topic_unusable: [400, 'Give the topic as text of 2 to 2000 characters.'],

@@ -188,7 +188,7 @@ export interface ToolEnd {
   durationMs: number;
   /** Where the result came from, when from outside the operator's trust. */
   origins?: readonly Origin[];
-  /** The rule of the policy that held the call, where it was not run for that. */
+  /** The rule of the policy that denied the call or had a person asked who denied it; it was not run. */
   held?: AskReason;
   /** What the call made for whoever asked. */
   files?: readonly StoredFile[];

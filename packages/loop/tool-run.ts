@@ -32,7 +32,7 @@ async function settle(
     );
     if (typeof answer === 'object') {
       recordCall(deps, prepared, 'refused by a person, or not answered in time');
-      return { result: `Error: ${tool.name} was not run: ${answer.refused}` };
+      return { result: `Error: ${tool.name} was not run: ${answer.refused}`, held: ask };
     }
     if (answer === 'task') grants.add(grantFor(request, input).key);
   }

@@ -1,10 +1,12 @@
 import { anonymous, joinOrigins, type Principal, withOrigins } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import {
+  type AskReason,
   describedOrigins,
   interruptedRule,
   originsIn,
   parseCheckpoint,
+  type TurnEvent,
   type TurnOptions,
   type TurnPolicy,
 } from '@trunkline/loop';
@@ -52,7 +54,7 @@ export async function runAnswered(
   checkpoint: unknown,
   options: Options,
   approvals: Approvals,
-): Promise<{ result: string; refused?: true; changed?: string | undefined }> {
+): Promise<{ result: string; refused?: true; held?: AskReason; changed?: string | undefined }> {
   const { policy, tools, sessionId, signal = new AbortController().signal } = options;
   const { toolCallId, name } = call;
   const input = await inputOf(call, tools);
@@ -63,9 +65,11 @@ export async function runAnswered(
     policy.record?.({ request, input, decision, rule, result: outcome, sessionId });
     return { result };
   };
-  if (readVerdict(text) !== 'yes') return { ...end('refused by a person', notApproved(text)), refused: true };
+  const held = { rule, why };
+  if (readVerdict(text) !== 'yes')
+    return { ...end('refused by a person', notApproved(text)), refused: true, held };
   if (decision === 'deny')
-    return end('refused', `Error: ${name} was not run, because policy refuses it: ${why}.`);
+    return { ...end('refused', `Error: ${name} was not run, because policy refuses it: ${why}.`), held };
   const spent = policy.spend?.(request);
   if (spent !== undefined) return end('over budget', `Error: ${name} was not run: ${spent}.`);
   const principal = withOrigins(request.principal, request.origins);
@@ -75,6 +79,16 @@ export async function runAnswered(
     return { ...end('waits for a person', `Error: ${changed}`), changed };
   }
   return end(outcome.result.startsWith('Error:') ? 'failed' : 'done', outcome.result);
+}
+
+/** How a call shows that policy asked about and a person denied. */
+export function* deniedCall(
+  { toolCallId, name, input, ask: held }: WaitingCall,
+  result: string,
+): Generator<TurnEvent> {
+  const ended = { result, failed: true, durationMs: 0, ...(held && { held }) };
+  yield { type: 'tool-start', toolCallId, name, input };
+  yield { type: 'tool-end', toolCallId, name, ...ended };
 }
 
 /** Writes the rule that an "always" asks for; returns why there is none, else undefined. */

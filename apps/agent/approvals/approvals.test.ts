@@ -1,5 +1,13 @@
 // Who may approve what the agent runs, asked through its own doors.
-import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createSenders, openAccounts } from '@trunkline/accounts';
@@ -505,6 +513,36 @@ describe('who is handed on by another service', () => {
         result: answeredWith(isOperator ? 'always' : 'for the task'),
       },
     ]);
+  });
+
+  it('of a call that the policy or a person denied is counted in its task, in which nothing was done', async () => {
+    const home = temporaryDirectory();
+    onTestFinished(home.remove);
+    writeFileSync(
+      join(home.path, 'policy.yaml'),
+      'rules: [{ tool: write_file, arguments: { path: "secret/*" }, decision: deny, reason: no secrets }]\n',
+    );
+    const agent = await begin({ serviceToken, home: home.path });
+    const write = (path: string) => ({ name: 'write_file', arguments: { path, content: 'x' } });
+    const origins = [{ kind: 'fetch_url', source: 'https://outside.example' }];
+    const asker = handed({ kind: 'operator', id: 'operator', via: ['switchboard'], origins });
+    model.enqueue(
+      { toolCalls: [write('secret/a.md'), write('a.md')] },
+      run('echo loud'),
+      'Nothing was done.',
+    );
+    const parked = await say(agent, 'Write both, then run it.', asker);
+    const task = async () => {
+      const response = await agent.fetch(`/api/tasks/${parked.id}`, { headers: asOperator(agent) });
+      return ((await response.json()) as { task: { state: string; denied_calls: number } }).task;
+    };
+    expect((await task()).denied_calls).toBe(1);
+    for (const count of [2, 3]) {
+      await answer(agent, (await approvals(agent))[0]!.id, { approve: false });
+      await waitFor(async () => (await task()).denied_calls === count);
+    }
+    expect((await task()).state).toBe('completed');
+    expect(readdirSync(workspaceOf(agent))).toEqual([]);
   });
 
   it('an "always" that no rule can be written for counts for the task, and says so before and after', async () => {

@@ -145,6 +145,10 @@ describeWithBrowser('approvals on the pages', () => {
     await card(page).getByLabel('Why not (optional)').fill('too loud');
     await card(page).getByRole('button', { name: 'Deny' }).click();
     await page.getByText('Then not.').first().waitFor();
+    const detail = page.getByRole('complementary', { name: 'Task' });
+    await detail.getByText('Done, 1 call denied', { exact: true }).waitFor();
+    const line = page.getByRole('listitem').filter({ hasText: 'Run it for me' });
+    await line.getByText('1 call denied · Then not.').waitFor();
     const { result } = await pages.agent().rpc('tasks/get', { id: task.id });
     expect(result.status.state).toBe('completed');
     expect(model.chats().at(-1)?.messages.at(-1)?.content).toContain('too loud');

@@ -63,6 +63,19 @@ describe('a goal', () => {
     expect(statusWords(task)).toBe('The goal was not reached: 3 checks in a row found the same.');
   });
 
+  it('that the demo model cannot work towards is told of once', async () => {
+    agent = await startAgent();
+    for (const wish of ['Set a goal: all tests pass', 'I want to set a new goal: the report is written']) {
+      const task = await agent.send(wish, { contextId: 'demo' });
+      const said = answerText(task).split('\n\n');
+      expect(said[0]).toBe(`Goal set, checked by llm: ${wish.split(': ')[1]}`);
+      expect(said.filter((words) => words.includes('I cannot work towards a goal by myself'))).toHaveLength(
+        1,
+      );
+      expect(new Set(said).size).toBe(said.length);
+    }
+  });
+
   it('is given up after the turns it may take, though the agent sets it anew in each', async () => {
     await begin('goal: { max_iterations: 3 }');
     for (let turn = 1; turn <= 4; turn += 1)

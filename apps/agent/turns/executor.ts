@@ -254,9 +254,12 @@ function translate(event: RunnerEvent, counter: UsageCounter): ExecutionEvent[] 
     case 'tool-progress':
       return [{ type: 'progress', text: `${event.name}: ${event.text}`, toolCallId: event.toolCallId }];
     case 'tool-end': {
-      const { toolCallId, name, result, failed, replayed, input: args } = event;
+      const { toolCallId, name, result, failed, held, replayed, input: args } = event;
       const start = { type: 'tool-start' as const, toolCallId, name, args };
-      return [...(replayed ? [start] : []), { type: 'tool-end', toolCallId, name, result, failed }];
+      return [
+        ...(replayed ? [start] : []),
+        { type: 'tool-end', toolCallId, name, result, failed, denied: held !== undefined },
+      ];
     }
     case 'compaction':
       return [{ type: 'progress', text: compactionNote(event) }];

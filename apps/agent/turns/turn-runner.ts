@@ -18,7 +18,7 @@ import {
 import type { Policy } from '@trunkline/policy';
 import { type ApprovalView, type KeyedQueue, readVerdict } from '@trunkline/std';
 import { notApproved, readScope } from '@trunkline/tools';
-import { allowAlways, consentOf, runAnswered } from '../approvals/answered-call.ts';
+import { allowAlways, consentOf, deniedCall, runAnswered } from '../approvals/answered-call.ts';
 import {
   type Approvals,
   approvalQuestion,
@@ -304,10 +304,11 @@ export class TurnRunner {
     yield { type: 'tool-start', toolCallId, name, input };
     const start = performance.now();
     const answered = { call, approval, text, answeredBy };
-    const { result, refused, changed } = await runAnswered(answered, checkpoint, options, approvals);
+    const { changed, refused, ...ran } = await runAnswered(answered, checkpoint, options, approvals);
+    const { result } = ran;
     if (changed === undefined && !request.signal.aborted) this.#options.running?.answer(taskId, result);
     const durationMs = Math.round(performance.now() - start);
-    yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
+    yield { type: 'tool-end', toolCallId, name, ...ran, failed: result.startsWith('Error:'), durationMs };
     if (changed !== undefined) return yield askedAgain(call, checkpoint, `Asked again: ${changed}`);
     yield* resumeTurn({ ...options, checkpoint, answer: result, refused });
   }
@@ -321,8 +322,10 @@ export class TurnRunner {
   ): AsyncGenerator<NotedEvent, void> {
     const { answer, scope } = readScope(text);
     this.#options.checkpoints.take(taskId);
-    if (readVerdict(answer) !== 'yes')
+    if (readVerdict(answer) !== 'yes') {
+      yield* deniedCall(call, notApproved(text));
       return yield* resumeTurn({ ...options, checkpoint, answer: notApproved(text), refused: true });
+    }
     const note =
       scope === 'always' && mayAllowAlways(answeredBy)
         ? await allowAlways(call, answeredBy, options, this.#options.policy)

@@ -136,7 +136,11 @@ export async function* answerChat(
     deps.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint, principal);
   };
   save('');
-  yield* speak(turn, save, (text) => checkTurn(turn, text, deps, { signal, principal }));
+  const update: typeof save = (...said) => {
+    // Somebody may have deleted the conversation while the answer was made.
+    if (id !== undefined && deps.conversations.get(id, principal) !== undefined) save(...said);
+  };
+  yield* speak(turn, update, (text) => checkTurn(turn, text, deps, { signal, principal }));
 }
 
 /** Checks the answer of a turn; undefined where it states nothing that could be checked. An answer outlives a failing check. */

@@ -188,6 +188,60 @@ describeWithBrowser('the research page', () => {
     await page.getByText('Nothing has “no such words”').waitFor();
   });
 
+  it('deletes a chat and a report once confirmed, and says why a report cannot be deleted', async () => {
+    await stage.client.chat({
+      id: 'neap',
+      messages: [{ role: 'user', content: 'Why are there two tides a day?' }],
+    });
+    const id = await stage.client.startJob({ query: 'lagoons of Swansea', plan: 'review' });
+    await stage.client.events(id, undefined, ({ type }) => type === 'scope_proposed');
+    const cancel = async () => {
+      await fetch(`${stage.url}/api/research/deep/${id}`, { method: 'DELETE' });
+      await stage.client.events(id);
+    };
+    await cancel();
+
+    const { page } = await open('#/chat/neap', PHONE);
+    const main = page.getByRole('main');
+    await main.getByRole('button', { name: 'Delete' }).focus();
+    await page.keyboard.press('Enter');
+    const question = page.getByRole('alertdialog', {
+      name: 'Delete the chat “Why are there two tides a day?”?',
+    });
+    await question.waitFor();
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    await page.locator('button:focus').getByText('Delete').waitFor();
+    await page.keyboard.press('Enter');
+    await question.getByRole('button', { name: 'Delete' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Chat deleted.', { exact: true }).waitFor();
+    expect(new URL(page.url()).hash).toBe('#/library');
+    const line = main.getByRole('listitem').filter({ hasText: 'lagoons of Swansea' });
+    await line.waitFor();
+    expect(await main.getByText('Why are there two tides a day?').count()).toBe(0);
+    expect(await page.evaluate(flawsOf)).toEqual([]);
+
+    await line.getByRole('button', { name: 'Delete' }).tap();
+    const confirm = page.getByRole('alertdialog').getByRole('button', { name: 'Delete' });
+    await confirm.waitFor();
+    await stage.client.post(`/api/research/deep/${id}/resume`, {});
+    await confirm.tap();
+    await page
+      .getByText(/still under way. Stop it/)
+      .first()
+      .waitFor();
+
+    await cancel();
+    await line.getByRole('link').tap();
+    await main.getByRole('button', { name: 'Delete' }).tap();
+    await confirm.tap();
+    await page.getByText('Research deleted.', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
+    await line.waitFor({ state: 'detached' });
+    expect(await stage.client.status(id)).toMatchObject({ error: 'Research not found' });
+  });
+
   it('takes files, and gives them up', async () => {
     const { page } = await open('#/files');
     const notes = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes\n\nTides.') };

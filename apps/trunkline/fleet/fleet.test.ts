@@ -45,6 +45,18 @@ describe('the services of one process', () => {
     await expect(start(taken)).rejects.toThrow('SWITCHBOARD_PORT');
   });
 
+  it('warn before a failed start of what its introduction would have said', async () => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => lines.push(line) };
+    const warned = () => new Set(lines.flatMap((line) => JSON.parse(line).opens ?? []));
+    const more = { logger: createLogger({ name: 'trunkline', level: 'WARNING', destination }) };
+    await expect(start({ VOICE_PORT: await takenPort() }, more)).rejects.toThrow('VOICE_PORT');
+    expect(warned()).toEqual(new Set(['SWITCHBOARD_API_KEY', 'A2A_ALLOWED_ORIGINS', 'A2A_AUTH_TOKEN']));
+    lines.length = 0;
+    await start({}, more);
+    expect(warned()).toEqual(new Set());
+  });
+
   it('stand in the order in which they depend on each other, whichever starts first', async () => {
     const fleet = await start();
     expect(fleet.members.map(({ name }) => name)).toEqual(['switchboard', 'agent', 'research', 'voice']);

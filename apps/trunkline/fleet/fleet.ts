@@ -197,6 +197,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
     const onError = (error: Error) => logger.error({ err: error }, 'failed to follow settings.yaml');
     watch = await watchSettings(home, { env, onChange: reload, onError });
   } catch (error) {
+    notices.log();
     await stop();
     throw error;
   }

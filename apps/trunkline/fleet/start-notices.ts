@@ -4,11 +4,13 @@ type Fact = [name: string, text: string];
 
 /**
  * What services warn of at every start although it may be as wanted: who needs no key, programs without a sandbox. The
- * introduction of the four says it once, in words; the log does not repeat it. After that, warnings are logged as ever.
+ * introduction of the four says it once, in words; the log does not repeat it. After that, warnings are logged as ever,
+ * and so are those that were kept where the start fails before its introduction.
  */
 export class StartNotices {
   readonly #variables = new Set<string>();
   #sandbox: string | undefined;
+  readonly #kept: (() => void)[] = [];
   #isTaken = false;
 
   /** A logger that keeps such warnings for the introduction. */
@@ -18,10 +20,10 @@ export class StartNotices {
       info: logger.info,
       error: logger.error,
       warn: (first: object | string, message?: string) => {
-        const isKept = !this.#isTaken && typeof first === 'object' && this.#keep(first);
-        const level = isKept ? 'debug' : 'warn';
-        if (typeof first === 'string') logger[level](first);
-        else logger[level](first, message);
+        if (typeof first === 'string') return logger.warn(first);
+        const isKept = !this.#isTaken && this.#keep(first);
+        if (isKept) this.#kept.push(() => logger.warn(first, message));
+        logger[isKept ? 'debug' : 'warn'](first, message);
       },
       child: (fields) => this.collect(logger.child(fields)),
       ...(logger.hide && { hide: logger.hide }),
@@ -32,6 +34,7 @@ export class StartNotices {
   /** What was kept, for the introduction; nothing is kept from then on. */
   take(): Fact[] {
     this.#isTaken = true;
+    this.#kept.length = 0;
     const facts: Fact[] = [];
     if (this.#variables.size > 0) {
       const variables = [...this.#variables].sort().join(', ');
@@ -41,6 +44,12 @@ export class StartNotices {
     if (this.#sandbox !== undefined)
       facts.push(['sandbox', `${this.#sandbox.replace(/\.$/, '')} (docs/sandbox.md)`]);
     return facts;
+  }
+
+  /** Logs what was kept: there is no introduction that would say it. */
+  log(): void {
+    this.#isTaken = true;
+    for (const warn of this.#kept.splice(0)) warn();
   }
 
   #keep({ opens, sandbox }: { opens?: readonly string[]; sandbox?: string }): boolean {

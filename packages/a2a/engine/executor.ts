@@ -34,7 +34,15 @@ export type ExecutionEvent =
   /** What the model thinks; callers show it apart from the answer, if at all. */
   | { type: 'reasoning-delta'; text: string }
   | { type: 'tool-start'; toolCallId: string; name: string; args?: unknown }
-  | { type: 'tool-end'; toolCallId: string; name: string; result?: unknown; failed?: boolean }
+  /** `denied`: a policy or a person did not allow the call. */
+  | {
+      type: 'tool-end';
+      toolCallId: string;
+      name: string;
+      result?: unknown;
+      failed?: boolean;
+      denied?: boolean;
+    }
   | {
       type: 'artifact';
       artifactId?: string;

@@ -21,6 +21,7 @@ export interface StatusChange {
   message?: Message;
   usage?: Usage;
   durationMs?: number;
+  deniedCalls?: number;
   question?: Task['question'];
   /** The message went out with the status before: it stands in the task, but does not go out again. */
   isSaid?: boolean;
@@ -88,11 +89,12 @@ export class LiveTask {
   /** Enters a state, if the table allows it from here; says whether it did. From then on it is a task of this service. */
   enter(state: TaskState, at: number, change: StatusChange = {}): boolean {
     if (!mayFollow(this.#task.state, state)) return false;
-    const { message, usage, durationMs, question } = change;
+    const { message, usage, durationMs, deniedCalls, question } = change;
     const task: Writable<Task> = { ...withoutStatus(this.snapshot()), state, updatedAt: at };
     if (message !== undefined) task.statusMessage = message;
     if (usage !== undefined) task.usage = usage;
     if (durationMs !== undefined) task.durationMs = durationMs;
+    if (deniedCalls !== undefined) task.deniedCalls = deniedCalls;
     if (question !== undefined) task.question = question;
     this.#task = task;
     this.#emit({ type: 'status', state, at, ...reported(change) });

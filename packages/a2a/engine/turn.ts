@@ -35,15 +35,17 @@ export class Turn {
   #thoughts = '';
   #thoughtFrames = 0;
   #usage: Usage | undefined;
+  #deniedCalls: number;
   #begun = false;
 
   constructor(live: LiveTask, clock: Clock) {
-    const { durationMs, usage } = live.snapshot();
+    const { durationMs, usage, deniedCalls = 0 } = live.snapshot();
     this.#live = live;
     this.#clock = clock;
     this.#startedAt = clock.now();
     this.#spentBefore = durationMs ?? 0;
     this.#usage = usage;
+    this.#deniedCalls = deniedCalls;
   }
 
   /** Says whether the turn is over with this event. */
@@ -128,6 +130,7 @@ export class Turn {
   #tool(event: Extract<ExecutionEvent, { type: 'tool-start' | 'tool-end' }>): void {
     this.#progress(toolProgress(event));
     const lastChunk = event.type === 'tool-end';
+    if (lastChunk && event.denied) this.#deniedCalls += 1;
     this.#live.publish(toolFrame(event), { append: false, lastChunk, kept: false });
   }
 
@@ -173,7 +176,12 @@ export class Turn {
 
   #spent(): StatusChange {
     const durationMs = this.#spentBefore + this.#clock.now() - this.#startedAt;
-    return { durationMs, ...(this.#usage && { usage: this.#usage }) };
+    const deniedCalls = this.#deniedCalls;
+    return {
+      durationMs,
+      ...(this.#usage && { usage: this.#usage }),
+      ...(deniedCalls > 0 && { deniedCalls }),
+    };
   }
 
   #says(parts: readonly Part[]) {

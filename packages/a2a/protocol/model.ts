@@ -104,6 +104,8 @@ export interface Task {
   usage?: Usage;
   /** Time spent working, over all turns. */
   durationMs?: number;
+  /** How many calls of tools a policy or a person has denied, over all turns. Not on the wire. */
+  deniedCalls?: number;
   /** What the agent waits for, so that the answer can be matched with it. */
   question?: Question;
 }

@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
-import { escapeHtml } from '../reading/shell.ts';
+import { escapeHtml, readTheme } from '../reading/shell.ts';
 
 const STYLE = `
-:root { color-scheme: light dark; --paper: #faf8f4; --ink: #1c1b19; --accent: #9a5410; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14151a; --ink: #ece8e0; --accent: #f0a04b; } }
-body { margin: 0 auto; padding: 48px 24px; max-width: 560px; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 24px; line-height: 1.25; }
+body { margin: 0 auto; padding: 32px 24px 48px; max-width: 560px; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 "Instrument Sans Variable", system-ui, sans-serif; overflow-wrap: anywhere; }
+header { display: flex; gap: 8px; align-items: center; font-weight: 600; }
+h1 { margin: 32px 0 16px; font-size: 28px; line-height: 1.2; }
 nav, form { display: flex; flex-wrap: wrap; gap: 8px 24px; margin-top: 24px; }
-a { color: var(--accent); padding: 8px 0; }
-button { font: inherit; padding: 8px 24px; border: 1px solid var(--accent); border-radius: 6px; background: none;
-  color: var(--accent); cursor: pointer; }
-button[value="allow"] { background: var(--accent); color: var(--paper); }
-a:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+a { color: var(--accent-text); padding: 10px 0; }
+button { font: inherit; color: inherit; padding: 10px 24px; border: 1px solid var(--line-strong); border-radius: 8px;
+  background: var(--raised); cursor: pointer; }
+button:hover { background: var(--hover); }
+button[value="allow"] { background: var(--accent); border-color: var(--accent); color: var(--accent-ink); font-weight: 600; }
+button[value="allow"]:hover { background: var(--accent-hover); }
+:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
 `;
 
-let styleHash: string | undefined;
+/** Read when the first page is asked for. */
+let theme: { style: string; styleHash: string; icon: string } | undefined;
 
 interface PlainPage {
   title: string;
@@ -35,18 +37,25 @@ interface PageButton {
   text: string;
 }
 
-/** A page of a few sentences that a person meets on the way to somewhere else. It has no script. */
+/**
+ * A page of a few sentences that a person meets on the way to somewhere else. It has no script, and brings its style and
+ * icon along: some are shown to people who may load nothing else of the service.
+ */
 export function plainPage(context: Context, page: PlainPage): Response {
   const { title, heading, paragraphs, links = [], form, status, headers } = page;
+  theme ??= loadTheme();
+  const { style, styleHash, icon } = theme;
   const html = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
+<link rel="icon" type="image/svg+xml" href="${icon}">
+<style>${style}</style>
 </head>
 <body>
+<header><img src="${icon}" alt="" width="24" height="24">Trunkline</header>
 <main>
 <h1>${escapeHtml(heading)}</h1>
 ${paragraphs.map((text) => `<p>${escapeHtml(text)}</p>`).join('\n')}
@@ -56,17 +65,22 @@ ${links.length === 0 ? '' : linksHtml(links)}
 </body>
 </html>
 `;
-  styleHash ??= createHash('sha256').update(STYLE).digest('base64');
   // Browsers follow a redirect after a form only to where the policy lets it go.
   const target = form === undefined ? "'none'" : `'self' ${form.leadsTo}`;
   return context.body(html, status as 200, {
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${target}; base-uri 'none'; frame-ancestors 'none'`,
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; font-src 'self'; img-src data:; form-action ${target}; base-uri 'none'; frame-ancestors 'none'`,
     'cache-control': 'no-store',
     // Without a referrer, browsers name no origin with a form either.
     ...(form && { 'referrer-policy': 'same-origin' }),
     ...headers,
   });
+}
+
+function loadTheme() {
+  const { style: base, icon } = readTheme();
+  const style = `\n${base}${STYLE}`;
+  return { style, icon, styleHash: createHash('sha256').update(style).digest('base64') };
 }
 
 function linksHtml(links: NonNullable<PlainPage['links']>): string {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -9,6 +10,9 @@ const READING_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const UI = join(import.meta.dirname, '../../ui');
+const ICON = join(UI, 'src/theme/icon.svg');
+/** Colours and fonts of every page that is made on the server. */
+const BASE_STYLES = [join(UI, 'src/theme/tokens.css'), join(import.meta.dirname, 'fonts.css')];
 const FONTS = {
   'sans.woff2': '@fontsource-variable/instrument-sans/files/instrument-sans-latin-wght-normal.woff2',
   'mono.woff2': '@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2',
@@ -21,6 +25,15 @@ const ENTITIES: Record<string, string> = {
   '"': '&quot;',
   "'": '&#39;',
 };
+
+/** The colours and fonts, and the icon as an address, for a page that must look right where nobody may load anything. */
+export function readTheme(): { style: string; icon: string } {
+  const icon = readFileSync(ICON).toString('base64');
+  return {
+    style: BASE_STYLES.map((sheet) => readFileSync(sheet, 'utf8')).join(''),
+    icon: `data:image/svg+xml;base64,${icon}`,
+  };
+}
 
 /** Text that is safe between tags and inside quoted attributes. */
 export function escapeHtml(text: string): string {
@@ -92,12 +105,12 @@ type Load = () => Promise<Uint8Array<ArrayBuffer>>;
 
 const ASSETS: Readonly<Record<string, Load | undefined>> = {
   'style.css': async () => {
-    const sheets = [join(UI, 'src/theme/tokens.css'), join(import.meta.dirname, 'reading.css')];
+    const sheets = [...BASE_STYLES, join(import.meta.dirname, 'reading.css')];
     return Buffer.concat(await Promise.all(sheets.map((sheet) => readFile(sheet))));
   },
   'page.js': () => readFile(join(import.meta.dirname, 'reading.js')),
   'boot.js': () => readFile(join(UI, 'src/theme/boot.js')),
-  'icon.svg': () => readFile(join(UI, 'src/theme/icon.svg')),
+  'icon.svg': () => readFile(ICON),
   ...Object.fromEntries(
     Object.entries(FONTS).map(([name, path]): [string, Load] => [
       name,

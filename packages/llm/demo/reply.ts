@@ -38,6 +38,7 @@ const phrases: [RegExp, string][] = [
 const goalReminder = /^The goal is not reached yet:/;
 const noProgress =
   'I follow fixed rules, so I cannot work towards a goal by myself; a real model goes on until the check succeeds.';
+const noChange = 'Nothing has changed since the last check.';
 const noJudgement = 'NO. The offline demo model cannot judge whether a goal is reached.';
 
 /** What the model does in one step: call tools, or speak. */
@@ -57,7 +58,7 @@ const questionTools = new Set(['ask_human', 'askClarification', 'request_user_in
 export function decide(request: DemoRequest, now: Date): Reply {
   if (request.format?.type === 'json') return speak(jsonAnswer(request));
   if (/\bBegin your answer with YES or NO\b/.test(request.system)) return speak(noJudgement);
-  if (goalReminder.test(request.userText)) return speak(introduced(noProgress, request));
+  if (goalReminder.test(request.userText)) return speak(introduced(progressOn(request), request));
   const worked = request.steps.length === 0 ? workOnText(request) : undefined;
   if (worked !== undefined) return speak(request.tools.size === 0 ? worked : introduced(worked, request));
   const plans = plansOf(request, now);
@@ -75,6 +76,12 @@ export function decide(request: DemoRequest, now: Date): Reply {
     ...plans.flatMap(({ remarks }) => remarks),
   ];
   return speak(introduced(said.length > 0 ? said.join(' ') : talk(request), request));
+}
+
+/** Says once why the work does not get on; the agent service asks again after each check. */
+function progressOn({ history }: DemoRequest): string {
+  const said = history.endsWith(demoNotice) ? history.slice(0, -demoNotice.length).trimEnd() : history;
+  return said.endsWith(noProgress) || said.endsWith(noChange) ? noChange : noProgress;
 }
 
 function speak(text: string): Reply {

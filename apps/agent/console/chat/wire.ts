@@ -1,7 +1,8 @@
-import { stateLamp } from '@trunkline/ui';
+import { plural, stateLamp } from '@trunkline/ui';
 import type { chatSources } from '../../chats/chat-store.ts';
 import type { ChatEntry, ChatFile, ChatTurn } from '../../chats/transcript.ts';
 import type { Attachment } from '../../routes/console/chats.ts';
+import type { TaskSummary } from '../../routes/console/tasks.ts';
 
 export type { Chat as ChatSummary } from '../../chats/chat-store.ts';
 export type { ChatFile } from '../../chats/transcript.ts';
@@ -62,3 +63,8 @@ export const STATES: Record<TurnState, ReturnType<typeof stateLamp>> = {
   canceled: stateLamp('stopped'),
   rejected: stateLamp('refused'),
 };
+
+/** "2 calls denied", where the policy or a person denied any: a task that is done may have done nothing. */
+export function deniedText({ denied_calls }: Pick<TaskSummary, 'denied_calls'>): string {
+  return denied_calls === 0 ? '' : `${plural(denied_calls, 'call')} denied`;
+}

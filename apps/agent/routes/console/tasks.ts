@@ -91,7 +91,7 @@ export type TaskLogEvent = { sequence: number } & Parameters<NonNullable<TaskObs
 export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: Task) {
-  const { id, contextId, state, createdAt, updatedAt, history, usage, durationMs } = task;
+  const { id, contextId, state, createdAt, updatedAt, history, usage, durationMs, deniedCalls = 0 } = task;
   return {
     id,
     context_id: contextId,
@@ -104,6 +104,8 @@ function summaryOf(task: Task) {
     updated_at: new Date(updatedAt).toISOString(),
     usage: usage ?? null,
     duration_ms: durationMs ?? null,
+    /** Calls of tools that the policy or a person denied. */
+    denied_calls: deniedCalls,
   };
 }
 

@@ -101,7 +101,7 @@ export function AskPage({ health }: { health: Health | undefined }) {
               See all
             </a>
           </div>
-          <WorkList items={work.items} />
+          <WorkList items={work.items} onChange={work.reload} />
         </section>
       )}
     </div>

@@ -10,14 +10,16 @@ import {
   Thoughts,
   useHotkeys,
 } from '@trunkline/ui';
-import { Square } from 'lucide-react';
-import { useEffect, useMemo, useRef } from 'react';
+import { Square, Trash2 } from 'lucide-react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { CheckedAnswer, CitedSource, Claim } from '../../api-types.ts';
 import { scoreText } from '../../citations/marks.ts';
 import { AskForm } from '../ask/AskForm.tsx';
 import { ChartFigure } from '../charts/ChartedTable.tsx';
 import { CitedText, SourceLink } from '../citations/CitedText.tsx';
 import { placeOf, titleOf } from '../lib/format.ts';
+import { replaceWith } from '../lib/route.ts';
+import { DeleteDialog } from '../library/DeleteDialog.tsx';
 import { type Chat, type ChatMessage, citedBy, useChat, withoutSourceList } from './useChat.ts';
 
 const NO_CLAIMS: Claim[] = [];
@@ -33,6 +35,7 @@ export function ChatPage({ id }: { id: string }) {
       className={`${PAGE} min-h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))] pb-0`}
     >
       <h1 className="sr-only">Chat</h1>
+      {error === undefined && <DeleteChat id={id} chat={chat} />}
       {isLoading && <Skeleton rows={5} />}
       {error && messages.length === 0 && (
         <ErrorState what="This conversation could not be opened." why={error.message} todo={error.advice} />
@@ -54,6 +57,31 @@ export function ChatPage({ id }: { id: string }) {
           <AskForm label="A further question" placeholder="Ask further" onAsk={chat.ask} />
         )}
       </div>
+    </div>
+  );
+}
+
+/** Of no use while an answer is under way, nor for a chat of which the service has nothing. */
+function DeleteChat({ id, chat: { messages, isAnswering } }: { id: string; chat: Chat }) {
+  const [open, setOpen] = useState(false);
+  const title = messages[0]?.content ?? '';
+  const isStored = messages.some(({ unsent }) => unsent === undefined);
+  return (
+    <div className="-mb-4 flex justify-end">
+      <Button
+        size="small"
+        variant="quiet"
+        icon={<Trash2 aria-hidden />}
+        disabled={isAnswering || !isStored}
+        onClick={() => setOpen(true)}
+      >
+        Delete
+      </Button>
+      <DeleteDialog
+        item={open ? { kind: 'chat', id, title } : undefined}
+        onClose={() => setOpen(false)}
+        onDeleted={() => replaceWith({ name: 'library' })}
+      />
     </div>
   );
 }

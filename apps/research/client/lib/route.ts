@@ -18,6 +18,11 @@ export function goTo(route: Route): void {
   window.location.hash = hrefOf(route);
 }
 
+/** Leaves a page that is there no longer: going back does not return to it. */
+export function replaceWith(route: Route): void {
+  window.location.replace(hrefOf(route));
+}
+
 export function useRoute(): Route {
   const hash = useSyncExternalStore(watchHash, () => window.location.hash);
   return routeOf(hash);

@@ -9,8 +9,8 @@ import {
   Skeleton,
   useResource,
 } from '@trunkline/ui';
-import { LibraryBig, MessageSquareText, RotateCcw, Search, Telescope } from 'lucide-react';
-import { useDeferredValue, useMemo, useState } from 'react';
+import { LibraryBig, MessageSquareText, RotateCcw, Search, Telescope, Trash2 } from 'lucide-react';
+import { useCallback, useDeferredValue, useMemo, useState } from 'react';
 import type { JobSnapshot } from '../../api-types.ts';
 import { judgesText } from '../../citations/marks.ts';
 import { useRunAgain } from '../lib/actions.ts';
@@ -18,6 +18,7 @@ import { costWords, plural } from '../lib/format.ts';
 import { hrefOf } from '../lib/route.ts';
 import { PageFrame } from '../PageFrame.tsx';
 import { lampOf } from '../research/JobHeader.tsx';
+import { DeleteDialog } from './DeleteDialog.tsx';
 
 const SHOWN = 100;
 
@@ -25,7 +26,7 @@ const SHOWN = 100;
 export function LibraryPage() {
   const [words, setWords] = useState('');
   const wanted = useDeferredValue(words.trim());
-  const { items, isLoading, error } = useWork(wanted, SHOWN);
+  const { items, isLoading, error, reload } = useWork(wanted, SHOWN);
   return (
     <PageFrame
       title="Library"
@@ -47,7 +48,7 @@ export function LibraryPage() {
         <ErrorState what="The library could not be loaded." why={error.message} todo={error.advice} />
       )}
       {isLoading && !error && <Skeleton rows={5} />}
-      {items.length > 0 && <WorkList items={items} />}
+      {items.length > 0 && <WorkList items={items} onChange={reload} />}
       {items.length === 0 && !isLoading && <Nothing wanted={wanted} />}
     </PageFrame>
   );
@@ -77,33 +78,44 @@ function Nothing({ wanted }: { wanted: string }) {
 const REFRESH_MS = 5_000;
 
 /** Past work as lines that open it; what runs is lit. */
-export function WorkList({ items }: { items: readonly WorkItem[] }) {
+export function WorkList({ items, onChange }: { items: readonly WorkItem[]; onChange(): void }) {
+  const [deleting, setDeleting] = useState<WorkItem>();
   return (
-    <ul className="overflow-hidden rounded-corner border border-line bg-raised">
-      {items.map((item) => (
-        <Line
-          key={`${item.kind}-${item.id}`}
-          lead={item.kind === 'research' ? <Telescope aria-hidden /> : <MessageSquareText aria-hidden />}
-          title={item.title}
-          detail={
-            item.kind === 'research' ? jobWords(item.job) : `Search, ${plural(item.messages, 'message')}`
-          }
-          lit={item.kind === 'research' && item.job.status === 'running' && item.job.awaiting === undefined}
-          href={hrefOf({ name: item.kind, id: item.id })}
-          trail={<Trail item={item} />}
-        />
-      ))}
-    </ul>
+    <>
+      <ul className="overflow-hidden rounded-corner border border-line bg-raised">
+        {items.map((item) => (
+          <Line
+            key={`${item.kind}-${item.id}`}
+            lead={item.kind === 'research' ? <Telescope aria-hidden /> : <MessageSquareText aria-hidden />}
+            title={item.title}
+            detail={
+              <>
+                {item.kind === 'research'
+                  ? jobWords(item.job)
+                  : `Search, ${plural(item.messages, 'message')}`}
+                {' · '}
+                <span className="relative">
+                  <RelativeTime at={item.at} />
+                </span>
+              </>
+            }
+            lit={item.kind === 'research' && item.job.status === 'running' && item.job.awaiting === undefined}
+            href={hrefOf({ name: item.kind, id: item.id })}
+            trail={<Trail item={item} onDelete={() => setDeleting(item)} />}
+          />
+        ))}
+      </ul>
+      <DeleteDialog item={deleting} onClose={() => setDeleting(undefined)} onDeleted={onChange} />
+    </>
   );
 }
 
-function Trail({ item }: { item: WorkItem }) {
+function Trail({ item, onDelete }: { item: WorkItem; onDelete(): void }) {
   const { busy, runAgain } = useRunAgain();
-  const isDone = item.kind === 'research' && item.job.status !== 'running';
+  const isRunning = item.kind === 'research' && item.job.status === 'running';
   return (
     <>
-      <RelativeTime at={item.at} />
-      {isDone && (
+      {item.kind === 'research' && !isRunning && (
         <IconButton
           small
           label="Run again"
@@ -112,6 +124,7 @@ function Trail({ item }: { item: WorkItem }) {
           onClick={() => runAgain(item.id)}
         />
       )}
+      {!isRunning && <IconButton small label="Delete" icon={<Trash2 aria-hidden />} onClick={onDelete} />}
     </>
   );
 }
@@ -145,6 +158,7 @@ interface Work {
   items: WorkItem[];
   isLoading: boolean;
   error: ApiError | undefined;
+  reload(): void;
 }
 
 /** Research and conversations that have the words, the newest first. */
@@ -157,10 +171,16 @@ export function useWork(words: string, limit: number): Work {
     () => merge(research.body?.jobs ?? [], chats.body?.conversations ?? []).slice(0, limit),
     [research.body, chats.body, limit],
   );
+  const [reloadResearch, reloadChats] = [research.reload, chats.reload];
+  const reload = useCallback(() => {
+    reloadResearch();
+    reloadChats();
+  }, [reloadResearch, reloadChats]);
   return {
     items,
     isLoading: research.body === undefined || chats.body === undefined,
     error: research.error ?? chats.error,
+    reload,
   };
 }
 

@@ -10,12 +10,14 @@ import {
   useHotkeys,
   useToast,
 } from '@trunkline/ui';
-import { Download, Link, RotateCcw, Square } from 'lucide-react';
+import { Download, Link, RotateCcw, Square, Trash2 } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import type { JobSnapshot } from '../../api-types.ts';
 import { changeTexts, problemText, scoreText } from '../../citations/marks.ts';
 import { downloadFile, useAction, useRunAgain } from '../lib/actions.ts';
 import { costWords, countWords, durationWords } from '../lib/format.ts';
+import { replaceWith } from '../lib/route.ts';
+import { DeleteDialog } from '../library/DeleteDialog.tsx';
 import type { JobHandle } from './useJob.ts';
 
 const FORMATS = [
@@ -114,7 +116,7 @@ interface JobActionsProps {
   snapshot: JobSnapshot;
 }
 
-/** Stop while it runs; then export, share, run again. */
+/** Stop while it runs; then export, share, run again, delete. */
 function JobActions({ job, snapshot }: JobActionsProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -155,6 +157,7 @@ function FinishedActions({ job, snapshot }: JobActionsProps) {
         </Button>
       )}
       <ExportMenu id={job.id} hasReport={hasReport} />
+      <DeleteJob id={job.id} title={snapshot.query} />
       <ShareDialog open={sharing} onClose={() => setSharing(false)} job={job} snapshot={snapshot} />
     </>
   );
@@ -166,6 +169,22 @@ function RunAgain({ id }: { id: string }) {
     <Button variant="quiet" icon={<RotateCcw aria-hidden />} busy={busy} onClick={() => runAgain(id)}>
       Run again
     </Button>
+  );
+}
+
+function DeleteJob({ id, title }: { id: string; title: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button variant="quiet" icon={<Trash2 aria-hidden />} onClick={() => setOpen(true)}>
+        Delete
+      </Button>
+      <DeleteDialog
+        item={open ? { kind: 'research', id, title } : undefined}
+        onClose={() => setOpen(false)}
+        onDeleted={() => replaceWith({ name: 'library' })}
+      />
+    </>
   );
 }
 

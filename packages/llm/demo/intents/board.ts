@@ -95,7 +95,7 @@ export const goal: Intent = {
   recognise(clause, { tools }) {
     const tool = tools.get('set_goal');
     const condition =
-      /^(?:set (?:a |the |your |my )?(?:new )?goal|(?:your|the|my) goal is(?! not reached)|goal(?! is not reached)|(?:go on|keep (?:going|on|working)|carry on|continue|work(?: on)?) until(?! it is reached))(?:[:,]|\s+(?:to|that|is))?\s+(.+)$/is.exec(
+      /^(?:(?:i (?:want|need|would like) to |i'd like to |let's )?set (?:a |the |your |my )?(?:new )?goal|(?:your|the|my) goal is(?! not reached)|goal(?! is not reached)|(?:go on|keep (?:going|on|working)|carry on|continue|work(?: on)?) until(?! it is reached))(?:[:,]|\s+(?:to|that|is))?\s+(.+)$/is.exec(
         trimPhrase(clause),
       )?.[1];
     const parameter = tool && mainParameter(tool);

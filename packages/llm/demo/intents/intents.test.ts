@@ -97,6 +97,7 @@ describe('one wish', () => {
       { title: 'the mail server', severity: 'critical' },
     ],
     ['Set a goal: all tests pass', 'set_goal', { condition: 'all tests pass' }],
+    ['I want to set a goal: drink more water', 'set_goal', { condition: 'drink more water' }],
     ['ask me which colour I like', 'ask_human', { question: 'Please tell me which colour you like.' }],
     ['get the projects', 'get_projects', {}],
     ['run ceremony standup', 'run_ceremony', { name: 'standup' }],

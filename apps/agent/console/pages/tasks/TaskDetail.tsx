@@ -22,6 +22,7 @@ import { useLive, useLiveList } from '../../app/live.ts';
 import { QuestionCard } from '../../chat/QuestionCard.tsx';
 import {
   type Delivery,
+  deniedText,
   isOpen,
   originWord,
   STATES,
@@ -46,6 +47,7 @@ function Details({ task, path, reload }: { task: TaskSummary; path: string; relo
   const api = useApi();
   const send = useSend();
   const [tab, setTab] = useState('events');
+  const lamp = STATES[task.state];
   const stop = () => void send(`${path}/cancel`, { method: 'POST' }, { title: 'Task stopped.' });
   const answer = async (text: string) => {
     await api.request(`${path}/answer`, { body: { text } });
@@ -54,7 +56,7 @@ function Details({ task, path, reload }: { task: TaskSummary; path: string; relo
   return (
     <div className="flex flex-col gap-4">
       <div className="flex items-center justify-between gap-2">
-        <Lamp {...STATES[task.state]} />
+        <Lamp state={lamp.state} word={[lamp.word, deniedText(task)].filter(Boolean).join(', ')} />
         {isOpen(task) && (
           <Button size="small" icon={<Square aria-hidden />} onClick={stop}>
             Stop the task

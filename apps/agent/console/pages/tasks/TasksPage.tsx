@@ -13,7 +13,7 @@ import {
 import { ListChecks } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useLiveList } from '../../app/live.ts';
-import { originWord, STATES, type TaskSummary } from '../../chat/wire.ts';
+import { deniedText, originWord, STATES, type TaskSummary } from '../../chat/wire.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const FILTERS = [
@@ -84,7 +84,9 @@ function TaskLine({ task, selected }: { task: TaskSummary; selected: boolean }) 
       lit={task.state === 'working'}
       selected={selected}
       lead={<Lamp {...lamp} className="w-20 sm:w-24" />}
-      detail={<span className="block truncate">{task.text}</span>}
+      detail={
+        <span className="block truncate">{[deniedText(task), task.text].filter(Boolean).join(' · ')}</span>
+      }
       trail={
         <>
           <span className="hidden sm:inline">{originWord(task.origin)}</span>
