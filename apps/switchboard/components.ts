@@ -245,9 +245,9 @@ export function switchboardComponents(
       }),
     (running) => running.close(),
   );
-  const commands = component('commands', { bus, exchange, seal }, ({ bus, exchange, seal }) => {
+  const commands = component('commands', { bus, exchange, seal, parts }, ({ bus, exchange, seal, parts }) => {
     const journalDraft = createJournalDraft(exchange.controlPlane, seal);
-    return { journalDraft, bus: createCommandBus(bus, journalDraft) };
+    return { journalDraft, bus: createCommandBus(bus, journalDraft, () => parts.catchUp()) };
   });
   const replica = component('task replica', { seal, sealExchange }, ({ seal, sealExchange }) =>
     createTaskReplica({ seal, exchange: sealExchange }),

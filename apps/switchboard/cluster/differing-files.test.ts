@@ -185,6 +185,19 @@ describe.skipIf(natsMissing !== undefined)('files that differ between switchboar
       expect(read(other, file)).toBe(text(file, 'Other'));
   });
 
+  it('have what a request made when it is answered, whichever of them carried it out', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so.
+    const route = { when: { topic: 'fresh.rang' }, then: { skill: 'chat' } };
+    for (let number = 0; number < 12; number += 1) {
+      const board = number % 2 === 0 ? one : other;
+      const name = `fresh-${number}`;
+      expect((await board.call('/api/routes', { name, ...route })).status).toBe(201);
+      expect(read(board, `routes.d/${name}.yaml`)).toContain('fresh.rang');
+      expect((await board.fetch(`/api/routes/${name}`, { method: 'DELETE' })).status).toBe(200);
+      expect(read(board, `routes.d/${name}.yaml`)).toBeUndefined();
+    }
+  });
+
   it('tell the journal nothing of a file that can hold credentials', async () => {
     const { body } = await one.call('/api/bus/history?topic=config.files&limit=1000');
     const entries: Json[] = body.data.messages.flatMap(({ message }: Json) => message.payload.entry ?? []);

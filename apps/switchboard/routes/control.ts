@@ -145,10 +145,19 @@ interface Outcome {
 /** A bus that makes commands safe for the journal. */
 export type CommandBus = Pick<Bus, 'request'>;
 
-export function createCommandBus(bus: Bus, journalDraft: JournalDraft): CommandBus {
+/** `catchUp` resolves when the changes of other switchboards are here. */
+export function createCommandBus(
+  bus: Bus,
+  journalDraft: JournalDraft,
+  catchUp: () => Promise<void>,
+): CommandBus {
   return {
-    request: (topic, payload, options) =>
-      bus.request(topic, journalDraft({ topic, payload }).payload, options),
+    async request(topic, payload, options) {
+      const answer = await bus.request(topic, journalDraft({ topic, payload }).payload, options);
+      // Any switchboard may have run it; whoever asks here next wants to see it. It is done, whatever becomes of this.
+      await catchUp().catch(() => undefined);
+      return answer;
+    },
   };
 }
 
