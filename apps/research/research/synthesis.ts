@@ -19,6 +19,9 @@ import { ResearchError, type RunContext } from './run-context.ts';
 const DEMO_NOTICE =
   'Extractive report by the offline demo model: its sentences are taken from the sources as they stand. Set LLM_GATEWAY_URL for a written one.';
 
+/** Pieces of the report that are stored, and sent, together. */
+const BLOCKS_AT_ONCE = 16;
+
 /**
  * Writes the report: a draft for each dimension side by side, every citation checked, then all of it sent out in order.
  * Drafts are stored as they come, and the rest follows from them without chance, so that after a restart
@@ -33,9 +36,17 @@ export async function synthesise(context: RunContext, drafts: DraftWriter): Prom
         ? 'No statement of the draft is borne out by the sources that were read, so there is no report. Start it with `citations: "marked"` to see the statements.'
         : 'The sources that were read have no passage that answers the query, so there is no report.',
     );
-  for (const text of report.blocks.slice(jobs.countEvents(id, 'synthesis_delta'))) {
+  for (
+    let sent = jobs.countEvents(id, 'synthesis_delta');
+    sent < report.blocks.length;
+    sent += BLOCKS_AT_ONCE
+  ) {
     signal.throwIfAborted();
-    jobs.commit(id, [{ type: 'synthesis_delta', data: { text } }]);
+    const blocks = report.blocks.slice(sent, sent + BLOCKS_AT_ONCE);
+    jobs.commit(
+      id,
+      blocks.map((text) => ({ type: 'synthesis_delta', data: { text } })),
+    );
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   signal.throwIfAborted();

@@ -47,15 +47,19 @@ export function sentenceSpans(text: string): Span[] {
 
 /** Places where a sentence may end, in order, each with that of its mark. */
 function endsOf(text: string): (readonly [end: number, at: number])[] {
+  const boundaries: (readonly [end: number, at: number])[] = [];
+  BOUNDARY.lastIndex = 0;
+  for (let match = BOUNDARY.exec(text); match !== null; match = BOUNDARY.exec(text))
+    boundaries.push([BOUNDARY.lastIndex, match.index]);
+  if (!OTHER_MARK.test(text)) return boundaries;
   const ends = new Map<number, number>();
-  const segments = OTHER_MARK.test(text) ? segmenter().segment(text) : [];
-  for (const { segment, index } of segments) {
+  for (const { segment, index } of segmenter().segment(text)) {
     const match = END.exec(segment);
     // Marks of ASCII stand also inside addresses and figures.
     if (match === null || (/^[.!?]/.test(match[0]) && !/\s$/.test(segment))) continue;
     ends.set(index + match.index + match[0].length, index + match.index);
   }
-  for (const match of text.matchAll(BOUNDARY)) ends.set(match.index + match[0].length, match.index);
+  for (const [end, at] of boundaries) ends.set(end, at);
   return [...ends].toSorted(([left], [right]) => left - right);
 }
 

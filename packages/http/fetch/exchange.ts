@@ -192,7 +192,11 @@ export function readLimited(
   const chunks: Uint8Array[] = [];
   let size = 0;
   const { promise, resolve, reject } = Promise.withResolvers<{ body: Uint8Array; truncated: boolean }>();
-  const end = () => resolve({ body: Buffer.concat(chunks), truncated: size > maxBytes });
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+    resolve({ body: Buffer.concat(chunks), truncated: size > maxBytes });
+  };
   const abort = () => reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   let source: Readable = response;
@@ -211,7 +215,8 @@ export function readLimited(
       })
       .on('end', end)
       .on('error', (error) => reject(systemCode(error) === 'ECONNRESET' ? brokenOff(error) : error))
-      .on('close', () => reject(brokenOff()));
+      // An error that nobody would get costs its stack.
+      .on('close', () => isOver || reject(brokenOff()));
   } catch (error) {
     reject(error);
   }
