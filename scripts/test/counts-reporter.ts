@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 
 export interface Counts {
   passed: number;
@@ -12,8 +12,21 @@ export interface Counts {
   seconds: Record<string, number>;
 }
 
-/** Leaves the figures of the run in a file, for the closing line that scripts/test.ts prints. */
+/** Says at once why a test failed, and leaves the figures of the run in a file, for the closing line that scripts/test.ts prints. */
 export default class CountsReporter implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  /** A run that is ended from outside would never tell. */
+  onTestCaseResult(test: TestCase): void {
+    const { state, errors } = test.result();
+    if (state === 'failed')
+      this.#vitest?.logger.error(`Failed: ${nameOf(test.module, test)}: ${firstLine(errors?.[0])}`);
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const failures = unhandledErrors.map((error) => `outside of a test: ${firstLine(error)}`);
     const counts: Counts = { passed: 0, failed: unhandledErrors.length, skipped: [], failures, seconds: {} };
@@ -21,6 +34,10 @@ export default class CountsReporter implements Reporter {
     const file = process.env.TRUNKLINE_TEST_COUNTS;
     if (file) writeFileSync(file, JSON.stringify(counts));
   }
+}
+
+function nameOf(module: TestModule, { fullName }: { fullName: string }): string {
+  return `${module.relativeModuleId} > ${fullName}`;
 }
 
 // A file that could not be loaded, and a hook that failed, count as one failure each.
@@ -33,10 +50,10 @@ function countModule(module: TestModule, counts: Counts): void {
   counts.seconds[name] = module.diagnostic().duration / 1000;
   for (const error of module.errors()) fail(name, [error]);
   for (const suite of module.children.allSuites())
-    for (const error of suite.errors()) fail(`${name} > ${suite.fullName}`, [error]);
+    for (const error of suite.errors()) fail(nameOf(module, suite), [error]);
   for (const test of module.children.allTests()) {
     const { state, errors } = test.result();
-    const title = `${name} > ${test.fullName}`;
+    const title = nameOf(module, test);
     if (state === 'passed') counts.passed += 1;
     else if (state === 'failed') fail(title, errors ?? []);
     else if (state === 'pending') fail(title, ['did not run: its process ended before']);
