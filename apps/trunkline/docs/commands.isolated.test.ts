@@ -13,7 +13,7 @@ const directory = temporaryDirectory();
 const urls: Record<string, string> = {};
 let child: Child;
 /** The pages may have to be built first. */
-const START_LIMIT_MS = 300_000;
+const LIMIT_MS = 300_000;
 
 /** What needs a part that is not here, and which test proves it instead. */
 const elsewhere: readonly [pattern: RegExp, why: string][] = [
@@ -40,14 +40,14 @@ beforeAll(async () => {
   // With the operator's key, as readers have it: a command that needs it must show it.
   const environment = { ...home.environment, TRUNKLINE_OPEN: '0', ...ports, LLM_GATEWAY_URL: '' };
   child = startChild(join(root, 'bin/trunkline.js'), { arguments: ['up'], environment });
-  await child.waitForLine('Ctrl-C stops everything', START_LIMIT_MS);
+  await child.waitForLine('Ctrl-C stops everything', LIMIT_MS);
   for (const [, name = '', url = ''] of child.output().matchAll(/^ {2}(\w+) +(http:\S+)/gm)) urls[name] = url;
   for (const name of ['notes.md', 'page.html'])
     writeFileSync(
       join(directory.path, name),
       '<p>Tides turn twice a day, and what they move can be used.</p>\n',
     );
-}, START_LIMIT_MS);
+});
 afterAll(async () => {
   await child.kill('SIGTERM');
   home.remove();
@@ -82,7 +82,7 @@ describe('commands of the guides', () => {
     const text = runnable(block);
     if (text === '' || elsewhere.some(([pattern]) => pattern.test(text))) return;
     const env = { ...process.env, ...home.environment, SWITCHBOARD_URL: urls.switchboard };
-    const { stdout } = await run('bash', ['-c', adapt(text)], { cwd: directory.path, env, timeout: 50_000 });
+    const { stdout } = await run('bash', ['-c', adapt(text)], { cwd: directory.path, env, timeout: LIMIT_MS });
     expect(stdout).not.toMatch(/"(?:error|detail)":\s*"[^"]*(?:not found|unknown)/i);
   });
 

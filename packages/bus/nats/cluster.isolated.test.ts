@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { listen, numbers, recordingLogger } from '../suites/world.suite.ts';
 
 /** Elections take seconds. */
-const election = { timeout: 40_000, interval: 50 };
+const election = { timeout: 120_000, interval: 50 };
 const topic = 'message.inbound.x';
 const pattern = 'message.inbound.#';
 
@@ -45,7 +45,7 @@ describe.skipIf(natsMissing)(`a NATS cluster of three${natsMissing ? `: ${natsMi
     return bus;
   }
 
-  const streamManager = () => jetstreamManager(admin, { timeout: 10_000 });
+  const streamManager = () => jetstreamManager(admin, { timeout: 60_000 });
   const copies = async (bus: Bus) =>
     Object.fromEntries(
       (await bus.cluster()).streams.map(({ name, replicas }) => [name.replace(prefix, ''), replicas]),
