@@ -91,9 +91,7 @@ describe(`limits of the sandbox${missing && ` (skipped: ${missing})`}`, () => {
 
 const isRoot = process.getuid?.() === 0;
 
-describe(`the sandbox of an unprivileged account${missing && ` (skipped: ${missing})`}`, {
-  timeout: 90_000,
-}, () => {
+describe(`the sandbox of an unprivileged account${missing && ` (skipped: ${missing})`}`, () => {
   beforeEach(({ skip }) => skip(missing !== '' || !isRoot, missing || 'the other tests run as one already'));
 
   it('works without root, and a fork bomb runs into the limit of processes', () => {

@@ -24,7 +24,7 @@ it("loads the server kit without Node's fetch, which comes with the first reques
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
     // Vitest cannot interrupt it.
-    timeout: 50_000,
+    timeout: 300_000,
   });
   const [first, ...rest] = output.trim().split('\n');
   expect(first).toBe('started');

@@ -6,7 +6,6 @@ import { ensurePages } from './ensure.ts';
 import type { PageApp } from './layout.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
-const LIMIT = { timeout: 90_000 };
 const scratch = temporaryDirectory();
 const root = scratch.path;
 
@@ -44,13 +43,13 @@ function scriptOf(directory: string, assets: string): string {
 }
 
 describe('ensurePages', () => {
-  it('builds what is not built, and leaves what is fresh alone', LIMIT, async () => {
+  it('builds what is not built, and leaves what is fresh alone', async () => {
     const first = await ensurePages({ app: 'voice', root });
     expect(first).toEqual({ directory: join(root, 'apps/voice/dist'), built: true });
     expect(await ensurePages({ app: 'voice', root })).toEqual({ ...first, built: false });
   });
 
-  it('puts the assets of voice under static, with relative addresses and hashed names', LIMIT, async () => {
+  it('puts the assets of voice under static, with relative addresses and hashed names', async () => {
     const { directory } = await ensurePages({ app: 'voice', root });
     const page = readFileSync(join(directory, 'index.html'), 'utf8');
     const addresses = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]);
@@ -59,7 +58,7 @@ describe('ensurePages', () => {
       expect(address).toMatch(/^\.\/static\/[\w-]+-[\w-]{8}\.(js|css|svg|woff2)$/);
   });
 
-  it('writes nothing into the page that a strict content policy refuses', LIMIT, async () => {
+  it('writes nothing into the page that a strict content policy refuses', async () => {
     const { directory } = await ensurePages({ app: 'voice', root });
     const page = readFileSync(join(directory, 'index.html'), 'utf8');
     const styles = readdirSync(join(directory, 'static')).filter((file) => file.endsWith('.css'));
@@ -69,7 +68,7 @@ describe('ensurePages', () => {
     );
   });
 
-  it('builds again when a source changes', LIMIT, async () => {
+  it('builds again when a source changes', async () => {
     await ensurePages({ app: 'voice', root });
     writeScript('voice', 'client', "document.body.dataset.page = 'changed';");
     const { directory, built } = await ensurePages({ app: 'voice', root });
@@ -77,12 +76,12 @@ describe('ensurePages', () => {
     expect(scriptOf(directory, 'static')).toContain('changed');
   });
 
-  it('takes every page of the folder', LIMIT, async () => {
+  it('takes every page of the folder', async () => {
     const { directory } = await ensurePages({ app: 'agent', root });
     expect(readdirSync(directory).sort()).toEqual(['.pages-stamp', 'app.html', 'assets', 'index.html']);
   });
 
-  it('says what is wrong with a page, and keeps the last good one', LIMIT, async () => {
+  it('says what is wrong with a page, and keeps the last good one', async () => {
     writeScript('voice', 'client', "document.body.dataset.page = 'good';");
     const { directory } = await ensurePages({ app: 'voice', root });
     writeScript('voice', 'client', 'const broken = ;');
@@ -93,7 +92,7 @@ describe('ensurePages', () => {
     expect(readdirSync(join(root, 'apps/voice')).sort()).toEqual(['client', 'dist']);
   });
 
-  it('leaves whole pages when several processes build at once', LIMIT, async () => {
+  it('leaves whole pages when several processes build at once', async () => {
     writeScript('voice', 'client', "document.body.dataset.page = 'mended';");
     const outDir = join(root, 'elsewhere/pages');
     const options = { arguments: ['--force', '--root', root, '--out', outDir, 'voice'] };
@@ -106,7 +105,7 @@ describe('ensurePages', () => {
   });
 });
 
-it('refuses a service that has no pages', LIMIT, async () => {
+it('refuses a service that has no pages', async () => {
   const builder = startChild(join(import.meta.dirname, 'main.ts'), {
     arguments: ['--root', root, 'telegraph'],
   });
