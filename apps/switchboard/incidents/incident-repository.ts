@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Bus, Draft } from '@trunkline/bus';
 import { defineErrors, describeRoute, HttpError, validate } from '@trunkline/http';
 import { ownerKey, type Principal } from '@trunkline/identity';
@@ -52,14 +53,21 @@ interface IncidentDeps {
 const claimedMs = 7 * 24 * 60 * 60 * 1000;
 
 export function createIncidentRepository({ workspace, controlPlane, bus, catchUp }: IncidentDeps) {
-  /** The last write, until the workspace has read it. */
+  /** What the file says, until the workspace has read it. */
   let written: readonly Incident[] | undefined;
   /** One change at a time: each is made from the list as the last one left it. */
   const changes = new Mutex();
   workspace.onChange((file) => {
     const own = controlPlane.fileOf('incidents', 'incidents');
-    if (file === join(workspace.directory, own)) written = undefined;
+    if (file === join(workspace.directory, own) && written !== undefined) void settle(written);
   });
+
+  /** What the workspace has just read may be older than the last write. */
+  async function settle(before: readonly Incident[]): Promise<void> {
+    const now = await current().catch(() => undefined);
+    if (written !== before) return;
+    written = isDeepStrictEqual(now, workspace.incidents()) ? undefined : now;
+  }
 
   function list(): readonly Incident[] {
     return written ?? workspace.incidents();
@@ -80,8 +88,8 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
   }
 
   /** The next id that no switchboard on the bus has given. */
-  async function claimId(): Promise<string> {
-    for (let number = 1 + Math.max(0, ...(await current()).map(numberOf)); ; number += 1) {
+  async function claimId(known: readonly Incident[]): Promise<string> {
+    for (let number = 1 + Math.max(0, ...known.map(numberOf)); ; number += 1) {
       const id = `INC-${String(number).padStart(3, '0')}`;
       if (bus.status().engine === 'embedded') return id;
       const claim = randomUUID();
@@ -96,10 +104,15 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
     return await changes.run(async () => {
       const { origins } = principal;
       const owner = ownerOf(principal);
-      // As last read or written: whoever is refused again and again must not have the file read each time.
-      const words = fullWords(list(), { ...given, reportedBy: owner });
-      if (words !== undefined) throw errors.incidents_full({ words });
-      const id = await claimId();
+      const requireRoom = (known: readonly Incident[]) => {
+        const words = fullWords(known, { ...given, reportedBy: owner });
+        if (words !== undefined) throw errors.incidents_full({ words });
+      };
+      // First as last read or written: whoever is refused again and again must not have the file read each time.
+      requireRoom(list());
+      const known = await current();
+      requireRoom(known);
+      const id = await claimId(known);
       const incident: Incident = {
         id,
         ...given,

@@ -109,7 +109,10 @@ export const DIALOGS: Readonly<Record<string, readonly DialogPath[]>> = {
     { file: 'apps/research/client/files/FilesPage.tsx', clicks: ['Remove tides.md'] },
     { file: 'apps/research/client/files/FileDialog.tsx', clicks: ['Tides'] },
   ],
-  '/#/research/:report': [{ file: 'apps/research/client/research/JobHeader.tsx', clicks: ['Share'] }],
+  '/#/research/:report': [
+    { file: 'apps/research/client/research/JobHeader.tsx', clicks: ['Share'] },
+    { file: 'apps/research/client/library/DeleteDialog.tsx', clicks: ['Delete'] },
+  ],
   '/app#/agents': [
     { file: 'apps/switchboard/console/pages/agents/ConnectDialog.tsx', clicks: ['Connect one'] },
     { file: 'packages/ui/src/components/ShortcutHelp.tsx', clicks: [], keys: '?' },
