@@ -99,7 +99,8 @@ async function pipeline(): Promise<BenchResult[]> {
 async function cost(): Promise<BenchResult> {
   const cpu = await withServers(async (env) => {
     const service = await startProgram(
-      [...NODE_FLAGS, join(import.meta.dirname, '../bin/trunkline.js'), 'research'],
+      // As `npm run research` starts it.
+      [...NODE_FLAGS, '--min-semi-space-size=8', join(import.meta.dirname, '../bin/trunkline.js'), 'research'],
       env,
     );
     const jobs = async (count: number) => {
