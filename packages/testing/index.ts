@@ -7,6 +7,7 @@ export * from './clock.ts';
 export * from './directory.ts';
 export * from './discord/guild.ts';
 export * from './documents.ts';
+export * from './endless-server.ts';
 export * from './github/server.ts';
 export * from './google/server.ts';
 export * from './infisical/server.ts';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { endlessAnswer } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { type McpServerConfig, probeMcpServer } from '../index.ts';
 
@@ -38,30 +39,14 @@ async function bodyOf(request: IncomingMessage): Promise<{ id?: unknown; method?
   return text === '' ? {} : JSON.parse(text);
 }
 
-const megabyte = 'x'.repeat(2 ** 20);
-
 it.each([
   ['JSON', 'application/json', '{"jsonrpc":"2.0","id":1,"result":{"tools":["'],
   ['an event', 'text/event-stream', 'data: "'],
-])('reads no more than a limit of %s that never ends', async (_, type, beginning) => {
-  const hungUp = Promise.withResolvers<void>();
-  let sent = 0;
-  const url = await listen(
-    hostile((response) => {
-      response.once('close', () => hungUp.resolve());
-      response.writeHead(200, { 'content-type': type }).write(beginning);
-      const write = () => {
-        while (!response.destroyed && sent < 200) {
-          sent += 1;
-          if (!response.write(megabyte)) return void response.once('drain', write);
-        }
-      };
-      write();
-    }),
-  );
+])('reads no more than a limit of %s that never ends', async (_, type, begins) => {
+  const endless = endlessAnswer({ type, begins, megabytes: 200 });
+  const url = await listen(hostile(endless.answer));
   probe(url).catch(() => undefined);
-  await hungUp.promise;
-  expect(sent).toBeLessThan(100);
+  expect(await endless.taken()).toBeLessThan(100);
 });
 
 it('takes the headers of a server to no other place', async () => {
