@@ -100,7 +100,12 @@ async function cost(): Promise<BenchResult> {
   const cpu = await withServers(async (env) => {
     const service = await startProgram(
       // As `npm run research` starts it.
-      [...NODE_FLAGS, '--min-semi-space-size=8', join(import.meta.dirname, '../bin/trunkline.js'), 'research'],
+      [
+        ...NODE_FLAGS,
+        '--min-semi-space-size=8',
+        join(import.meta.dirname, '../bin/trunkline.js'),
+        'research',
+      ],
       env,
     );
     const jobs = async (count: number) => {

@@ -82,7 +82,11 @@ describe('commands of the guides', () => {
     const text = runnable(block);
     if (text === '' || elsewhere.some(([pattern]) => pattern.test(text))) return;
     const env = { ...process.env, ...home.environment, SWITCHBOARD_URL: urls.switchboard };
-    const { stdout } = await run('bash', ['-c', adapt(text)], { cwd: directory.path, env, timeout: LIMIT_MS });
+    const { stdout } = await run('bash', ['-c', adapt(text)], {
+      cwd: directory.path,
+      env,
+      timeout: LIMIT_MS,
+    });
     expect(stdout).not.toMatch(/"(?:error|detail)":\s*"[^"]*(?:not found|unknown)/i);
   });
 
