@@ -64,6 +64,7 @@ export function createIncidentRepository({ workspace, controlPlane, bus, catchUp
 
   /** What the workspace has just read may be older than the last write. */
   async function settle(before: readonly Incident[]): Promise<void> {
+    // What cannot be read counts as the workspace last read it.
     const now = await current().catch(() => undefined);
     if (written !== before) return;
     written = isDeepStrictEqual(now, workspace.incidents()) ? undefined : now;
