@@ -88,8 +88,9 @@ async function servedWindow(
       },
     );
   }
-  if (isDue || waitMs !== undefined)
-    await Promise.race([window.asking, aMoment(signal, waitMs ?? firstWaitMs)]);
+  const patienceMs = window.tokens === undefined ? waitMs : undefined;
+  if (isDue || patienceMs !== undefined)
+    await Promise.race([window.asking, aMoment(signal, patienceMs ?? firstWaitMs)]);
   return window.tokens;
 }
 
